@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
-const source = fileURLToPath(new URL('../test/support/mongo-java-server/', import.meta.url))
+const source = fileURLToPath(new URL('../test/support/servers/mongo-java-server/', import.meta.url))
 const output = fileURLToPath(new URL('../.cache/mongo-java-server/', import.meta.url))
 
 /**

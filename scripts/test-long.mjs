@@ -4,7 +4,7 @@ import { nodeOf } from './fetch-node.mjs'
 import { inParallel, mocha, prepare, suites } from './suites.mjs'
 
 await prepare()
-const env = { ...process.env, TEST_LONG: '1' } // see test/support/long.ts
+const env = { ...process.env, TEST_LONG: '1' } // see test/support/mocha/long.ts
 const codes = [mocha(suites.long, { env }), mocha([...suites.full, ...inParallel], { env })]
 
 const everyNode = [

@@ -2,13 +2,13 @@
 // idle machine.
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { goodPassword } from './support/client.ts'
-import { figure } from './support/figures.ts'
-import { isLong } from './support/long.ts'
-import { type People, settle } from './support/people.ts'
-import { each, sender, type Timed } from './support/sender.ts'
-import { scratchFolder, spawnService } from './support/spawned-service.ts'
-import { distinguishability, shuffled } from './support/statistics.ts'
+import { goodPassword } from './support/http/client.ts'
+import { figure } from './support/http/figures.ts'
+import { each, sender, type Timed } from './support/http/sender.ts'
+import { distinguishability, shuffled } from './support/http/statistics.ts'
+import { isLong } from './support/mocha/long.ts'
+import { type People, settle } from './support/scenes/people.ts'
+import { scratchFolder, spawnService } from './support/services/spawned-service.ts'
 
 const mistyped = 'a quite long pass phrase mistyped'
 const kinds = ['unverified', 'verified', 'inactive', 'unknown'] as const

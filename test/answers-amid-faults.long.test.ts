@@ -1,9 +1,9 @@
 // The answer times of a service whose handlers fail, hang, loop and exit. Needs an idle machine.
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
-import { call, logIn, register } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
-import { type FaultyService, startFaulty } from './support/faulty-handlers.ts'
+import { call, logIn, register } from './support/http/client.ts'
+import { type FaultyService, startFaulty } from './support/scenes/faulty-handlers.ts'
 
 describe('a service with failing handlers', () => {
   let running: FaultyService

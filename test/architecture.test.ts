@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { type Arrow, arrowsBelow, arrowsOf, sourceFiles, sourceFolder } from './support/imports.ts'
+import { type Arrow, arrowsBelow, arrowsOf, sourceFiles, sourceFolder } from './support/project/imports.ts'
 
 interface Rule {
   /** The files of the rule; the first rule that matches counts. */

@@ -1,6 +1,6 @@
 import { addressRaces } from './races/addresses.ts'
 import { siteOf, twoProcesses } from './races/site.ts'
-import { onMongo, onMongoAndRedis, onSqlite } from './support/deployments.ts'
+import { onMongo, onMongoAndRedis, onSqlite } from './support/services/deployments.ts'
 
 for (const deployment of [onSqlite, onMongo, onMongoAndRedis]) {
   describe(`a race for a new address that has to be confirmed, on ${deployment.name} and two processes`, () => {

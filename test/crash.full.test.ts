@@ -1,7 +1,7 @@
 import { killAmidDeliveries } from './crashes/deliveries.ts'
 import { killAmidRegistrations } from './crashes/registrations.ts'
-import { onMongo, onSqlite } from './support/deployments.ts'
-import { rounds } from './support/long.ts'
+import { rounds } from './support/mocha/long.ts'
+import { onMongo, onSqlite } from './support/services/deployments.ts'
 import { together } from './support/together.ts'
 
 describe('a service that is killed', function () {

@@ -10,9 +10,9 @@ import { storeRoles } from '../src/adapters/stores/store-backend.ts'
 import { settingsSchema } from '../src/config/settings/schema/schema.ts'
 import { leavesOf } from '../src/config/settings/schema/tree.ts'
 import { variableOf } from '../src/config/settings/sources/environment.ts'
-import { sourceFiles } from './support/imports.ts'
-import { blocksOf, projectFile, projectRoot, theBlock } from './support/readme-blocks.ts'
-import { goodSecret, settingsFolder } from './support/settings.ts'
+import { sourceFiles } from './support/project/imports.ts'
+import { blocksOf, projectFile, projectRoot, theBlock } from './support/project/readme-blocks.ts'
+import { goodSecret, settingsFolder } from './support/services/settings.ts'
 
 const documents = [...readdirSync(projectRoot), ...readdirSync(join(projectRoot, 'docs')).map((name) => `docs/${name}`)]
   .filter((name) => name.endsWith('.md'))

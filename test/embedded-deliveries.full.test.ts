@@ -8,13 +8,13 @@ import {
   type PortcullisSettings,
   toEmail,
 } from '../src/index.ts'
-import { anAddress } from './support/answers.ts'
-import { goodPassword } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
-import { resetToken } from './support/one-time-tokens.ts'
-import { startTestService } from './support/service.ts'
-import { scratchFolder } from './support/spawned-service.ts'
-import { inSqlite } from './support/store-contents.ts'
+import { anAddress } from './support/http/answers.ts'
+import { goodPassword } from './support/http/client.ts'
+import { resetToken } from './support/scenes/one-time-tokens.ts'
+import { startTestService } from './support/services/service.ts'
+import { scratchFolder } from './support/services/spawned-service.ts'
+import { inSqlite } from './support/stores/store-contents.ts'
 
 const silent = { logs: { level: 'silent' } } satisfies PortcullisSettings
 

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { PackedProject } from './support/packed-project.ts'
-import { blocksOf, patternOf, projectFile } from './support/readme-blocks.ts'
+import { PackedProject } from './support/project/packed-project.ts'
+import { blocksOf, patternOf, projectFile } from './support/project/readme-blocks.ts'
 
 interface Snippet {
   readonly file: string

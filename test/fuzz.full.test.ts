@@ -2,13 +2,13 @@
 // and comes soon.
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { call, goodPassword, logIn, logInByCookie, type Sent } from './support/client.ts'
-import { enrol } from './support/enrol.ts'
-import { figure } from './support/figures.ts'
-import { rounds } from './support/long.ts'
-import { quickest } from './support/quickest.ts'
-import { each } from './support/sender.ts'
-import { startTestService, type TestService } from './support/service.ts'
+import { call, goodPassword, logIn, logInByCookie, type Sent } from './support/http/client.ts'
+import { figure } from './support/http/figures.ts'
+import { each } from './support/http/sender.ts'
+import { rounds } from './support/mocha/long.ts'
+import { enrol } from './support/scenes/enrol.ts'
+import { quickest } from './support/scenes/quickest.ts'
+import { startTestService, type TestService } from './support/services/service.ts'
 
 interface Field {
   readonly type?: string | readonly string[]

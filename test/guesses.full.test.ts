@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { atOnce, callers, fourProcesses, newAddress, oneProcess, type Processes, tally } from './races/site.ts'
-import { type Answer, call, goodPassword, register } from './support/client.ts'
-import { inMemory, needsDeployment, onMongo, onSqlite, onSqliteAndRedis } from './support/deployments.ts'
-import { enrol } from './support/enrol.ts'
 import { eventually } from './support/eventually.ts'
-import { quickest } from './support/quickest.ts'
-import { scratchFolder } from './support/spawned-service.ts'
+import { type Answer, call, goodPassword, register } from './support/http/client.ts'
+import { enrol } from './support/scenes/enrol.ts'
+import { quickest } from './support/scenes/quickest.ts'
+import { inMemory, needsDeployment, onMongo, onSqlite, onSqliteAndRedis } from './support/services/deployments.ts'
+import { scratchFolder } from './support/services/spawned-service.ts'
 
 type Tally = Readonly<Record<string, number>>
 

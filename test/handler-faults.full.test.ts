@@ -1,9 +1,9 @@
 import { expect } from 'chai'
-import { call, goodPassword, logIn, register } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
-import { type FaultyService, startFaulty } from './support/faulty-handlers.ts'
-import type { SpawnedService } from './support/spawned-service.ts'
-import { superuserToken } from './support/superuser.ts'
+import { call, goodPassword, logIn, register } from './support/http/client.ts'
+import { type FaultyService, startFaulty } from './support/scenes/faulty-handlers.ts'
+import { superuserToken } from './support/scenes/superuser.ts'
+import type { SpawnedService } from './support/services/spawned-service.ts'
 
 const inOrder = 'fails-in-order@example.com'
 const respelt = ['Fails', 'FAils', 'FAIls'].map((word) => inOrder.replace('fails', word))

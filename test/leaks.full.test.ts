@@ -2,13 +2,13 @@
 // tells about the inside of the service (ASVS 13.4, 14.2, 16.2, 16.5).
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { type Answer, call, logIn, logInByCookie, type Sent } from './support/client.ts'
-import { type Deployment, needsDeployment, onMongoAndRedis, onSqlite } from './support/deployments.ts'
-import { enrol } from './support/enrol.ts'
 import { eventually } from './support/eventually.ts'
-import type { PrintedEvent } from './support/spawned-service.ts'
-import { type SpawnedService, scratchFolder, spawnService } from './support/spawned-service.ts'
-import { folderBytes, mongoContents, redisContents, sqliteContents } from './support/store-contents.ts'
+import { type Answer, call, logIn, logInByCookie, type Sent } from './support/http/client.ts'
+import { enrol } from './support/scenes/enrol.ts'
+import { type Deployment, needsDeployment, onMongoAndRedis, onSqlite } from './support/services/deployments.ts'
+import type { PrintedEvent } from './support/services/spawned-service.ts'
+import { type SpawnedService, scratchFolder, spawnService } from './support/services/spawned-service.ts'
+import { folderBytes, mongoContents, redisContents, sqliteContents } from './support/stores/store-contents.ts'
 
 const superuserAddress = 'superuser@example.com'
 const talkative = { PORTCULLIS_LOGS__LEVEL: 'debug', PORTCULLIS_LOGS__REQUESTS: 'all' }

@@ -6,8 +6,8 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { eventually } from './support/eventually.ts'
-import { freePort } from './support/ports.ts'
-import { executable, scratchFolder } from './support/spawned-service.ts'
+import { freePort } from './support/servers/ports.ts'
+import { executable, scratchFolder } from './support/services/spawned-service.ts'
 import { together } from './support/together.ts'
 
 /** More lines than a pipe has room for. */

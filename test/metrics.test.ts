@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { get } from 'node:http'
 import { expect } from 'chai'
 import { limitNames } from '../src/application/limits/counted-limits.ts'
-import { call, goodPassword, logIn, register } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
-import { counted, metricsUrlIn, type Scrape, scrape, withMetrics } from './support/metrics.ts'
-import { projectFile } from './support/readme-blocks.ts'
-import { startTestService, type TestService } from './support/service.ts'
+import { call, goodPassword, logIn, register } from './support/http/client.ts'
+import { projectFile } from './support/project/readme-blocks.ts'
+import { counted, metricsUrlIn, type Scrape, scrape, withMetrics } from './support/services/metrics.ts'
+import { startTestService, type TestService } from './support/services/service.ts'
 
 const wrongLogin = (service: TestService, username: string, client = '192.0.2.1') =>
   call(service.url, 'POST', '/auth/jwt/login', {

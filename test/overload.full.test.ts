@@ -1,9 +1,9 @@
 import { expect } from 'chai'
-import { call, goodPassword, logIn, register } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
-import { counted, withMetrics } from './support/metrics.ts'
-import { resetToken } from './support/one-time-tokens.ts'
-import { startTestService, type TestService } from './support/service.ts'
+import { call, goodPassword, logIn, register } from './support/http/client.ts'
+import { resetToken } from './support/scenes/one-time-tokens.ts'
+import { counted, withMetrics } from './support/services/metrics.ts'
+import { startTestService, type TestService } from './support/services/service.ts'
 
 describe('an overload by one client', () => {
   let service: TestService

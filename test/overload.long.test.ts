@@ -1,13 +1,13 @@
 // Answer times under overload, compared with a quiet phase of the same run. Needs an idle machine.
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
-import { goodPassword, logIn, register } from './support/client.ts'
-import { figure } from './support/figures.ts'
-import { each, sender, type Timed } from './support/sender.ts'
-import { startTestService, type TestService } from './support/service.ts'
-import { connected, jsonPost } from './support/sockets.ts'
-import { type SpawnedService, spawnService } from './support/spawned-service.ts'
-import { median, quantile } from './support/statistics.ts'
+import { goodPassword, logIn, register } from './support/http/client.ts'
+import { figure } from './support/http/figures.ts'
+import { each, sender, type Timed } from './support/http/sender.ts'
+import { connected, jsonPost } from './support/http/sockets.ts'
+import { median, quantile } from './support/http/statistics.ts'
+import { startTestService, type TestService } from './support/services/service.ts'
+import { type SpawnedService, spawnService } from './support/services/spawned-service.ts'
 
 const resident = 'resident@example.com'
 const impatient = { PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '0.2', PORTCULLIS_LIMITS__ENABLED: 'false' }

@@ -6,10 +6,10 @@ import { promisify } from 'node:util'
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
 import { expect } from 'chai'
 import { publint } from 'publint'
-import { environmentOf, startCommand } from './support/commands.ts'
-import { PackedProject } from './support/packed-project.ts'
-import { listen } from './support/ports.ts'
-import { projectFile } from './support/readme-blocks.ts'
+import { environmentOf, startCommand } from './support/process/commands.ts'
+import { PackedProject } from './support/project/packed-project.ts'
+import { projectFile } from './support/project/readme-blocks.ts'
+import { listen } from './support/servers/ports.ts'
 
 /** Uses each entry of the package. */
 const body = `

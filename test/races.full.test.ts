@@ -3,8 +3,8 @@ import { loginRaces } from './races/logins.ts'
 import { redemptionRaces } from './races/redemption.ts'
 import { registrationRaces } from './races/registration.ts'
 import { oneProcess, siteOf, twoProcesses } from './races/site.ts'
-import { inMemory, onMongo, onMongoAndRedis, onSqlite, onSqliteAndRedis } from './support/deployments.ts'
-import { isLong } from './support/long.ts'
+import { isLong } from './support/mocha/long.ts'
+import { inMemory, onMongo, onMongoAndRedis, onSqlite, onSqliteAndRedis } from './support/services/deployments.ts'
 
 const sites = [
   { deployment: inMemory, start: oneProcess, holds: 'everything' },

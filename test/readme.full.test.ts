@@ -1,13 +1,21 @@
 import { expect } from 'chai'
-import { call } from './support/client.ts'
-import { type Command, environmentOf, startCommand, workingCopy } from './support/commands.ts'
-import { dropDatabase, mongoObstacle } from './support/mongo.ts'
-import { sharedMongo } from './support/mongo-server.ts'
-import { freePort } from './support/ports.ts'
-import { type Block, blocksOf, patternOf, projectFile, projectRoot, theBlock, tourOf } from './support/readme-blocks.ts'
-import { goThrough } from './support/readme-tour.ts'
-import { redisServerObstacle, startRedis } from './support/redis.ts'
-import { goodSecret } from './support/settings.ts'
+import { call } from './support/http/client.ts'
+import { type Command, environmentOf, startCommand, workingCopy } from './support/process/commands.ts'
+import {
+  type Block,
+  blocksOf,
+  patternOf,
+  projectFile,
+  projectRoot,
+  theBlock,
+  tourOf,
+} from './support/project/readme-blocks.ts'
+import { goThrough } from './support/project/readme-tour.ts'
+import { sharedMongo } from './support/servers/mongo-server.ts'
+import { freePort } from './support/servers/ports.ts'
+import { goodSecret } from './support/services/settings.ts'
+import { dropDatabase, mongoObstacle } from './support/stores/mongo.ts'
+import { redisServerObstacle, startRedis } from './support/stores/redis.ts'
 
 /** Starts the service as the page says, and types the page's requests. */
 async function follow(page: string, settings: Readonly<Record<string, string>>, after?: After): Promise<void> {

@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import { get } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
-import { goodPassword, logIn, register } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
-import { type Nginx, needsNginx, startNginx } from './support/nginx.ts'
-import { freePort } from './support/ports.ts'
-import { quickest } from './support/quickest.ts'
-import { type SpawnedService, scratchFolder, spawnService } from './support/spawned-service.ts'
+import { goodPassword, logIn, register } from './support/http/client.ts'
+import { quickest } from './support/scenes/quickest.ts'
+import { type Nginx, needsNginx, startNginx } from './support/servers/nginx.ts'
+import { freePort } from './support/servers/ports.ts'
+import { type SpawnedService, scratchFolder, spawnService } from './support/services/spawned-service.ts'
 
 const clients = { read: 4, verify: 6, logIn: 2 }
 /** In one restart. */

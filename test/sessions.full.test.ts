@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { oneProcess, siteOf, twoProcesses } from './races/site.ts'
-import { notFound, seen } from './support/answers.ts'
-import { call, logInByCookie } from './support/client.ts'
-import { inMemory, onMongo, onSqlite, onSqliteAndRedis } from './support/deployments.ts'
+import { notFound, seen } from './support/http/answers.ts'
+import { call, logInByCookie } from './support/http/client.ts'
+import { inMemory, onMongo, onSqlite, onSqliteAndRedis } from './support/services/deployments.ts'
 
 interface Listed {
   readonly id: string

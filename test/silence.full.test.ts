@@ -6,17 +6,17 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { maxWaitingRequests } from '../src/application/ports/stores/token-requests.ts'
-import { call, register } from './support/client.ts'
-import { type Deployment, needsDeployment, onMongo, onSqlite } from './support/deployments.ts'
 import { eventually } from './support/eventually.ts'
-import { figure } from './support/figures.ts'
+import { call, register } from './support/http/client.ts'
+import { figure } from './support/http/figures.ts'
+import { each, sender } from './support/http/sender.ts'
+import { exchangeUntilClosed, jsonPost } from './support/http/sockets.ts'
 import { inTime } from './support/in-time.ts'
-import { isLong, rounds } from './support/long.ts'
-import { type People, settle } from './support/people.ts'
-import { each, sender } from './support/sender.ts'
-import { startTestService, type TestService } from './support/service.ts'
-import { exchangeUntilClosed, jsonPost } from './support/sockets.ts'
-import { type SpawnedService, scratchFolder, spawnService } from './support/spawned-service.ts'
+import { isLong, rounds } from './support/mocha/long.ts'
+import { type People, settle } from './support/scenes/people.ts'
+import { type Deployment, needsDeployment, onMongo, onSqlite } from './support/services/deployments.ts'
+import { startTestService, type TestService } from './support/services/service.ts'
+import { type SpawnedService, scratchFolder, spawnService } from './support/services/spawned-service.ts'
 import {
   type Contents,
   folderBytes,
@@ -25,7 +25,7 @@ import {
   mongoContents,
   type Row,
   sqliteContents,
-} from './support/store-contents.ts'
+} from './support/stores/store-contents.ts'
 
 /** A store in which requests for tokens wait, seen from behind. */
 interface Behind {

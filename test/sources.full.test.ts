@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { sourceFiles } from './support/imports.ts'
+import { sourceFiles } from './support/project/imports.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 

@@ -1,6 +1,6 @@
 import { Agent } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
-import { freePort } from '../../test/support/ports.ts'
+import { freePort } from '../../test/support/servers/ports.ts'
 import { saturate, shoot } from '../load.ts'
 import type { Measure } from '../measure.ts'
 import { meByCookie, people } from '../people.ts'

@@ -1,5 +1,5 @@
 import { storeSuites } from '../../src/testing/store-suites.ts'
-import { storesUnderTest } from '../support/stores.ts'
+import { storesUnderTest } from '../support/stores/stores.ts'
 
 const serversAreRequired = process.env.TEST_REQUIRE_SERVERS === '1'
 

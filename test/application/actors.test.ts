@@ -19,7 +19,7 @@ import type { User } from '../../src/domain/user.ts'
 import { aCredential, aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { quickHasher } from '../../src/testing/quick-hasher.ts'
-import { changeUserOf, deliveryNeeds, recording } from '../support/delivery.ts'
+import { changeUserOf, deliveryNeeds, recording } from '../support/scenes/delivery.ts'
 
 const requestId = 'request-of-a-test'
 const email = 'ada@example.com' as Email // safe: it is one

@@ -6,7 +6,7 @@ import { Refusal, Unavailable } from '../../src/domain/refusal.ts'
 import { timers } from '../../src/lib/timers.ts'
 import { aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
-import { changeUserOf, deliveryNeeds, metadataAt } from '../support/delivery.ts'
+import { changeUserOf, deliveryNeeds, metadataAt } from '../support/scenes/delivery.ts'
 
 describe('changes of one user', () => {
   it('fail together when the store does not answer the first one', async () => {

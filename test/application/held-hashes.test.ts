@@ -10,7 +10,7 @@ import { endCredential, endSessions, isAlive, type User, withPassword } from '..
 import { aCredential, anEvent, aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { recordedHandlers } from '../../src/testing/recorded-handlers.ts'
-import { changeUserOf, deliveryNeeds, metadataAt } from '../support/delivery.ts'
+import { changeUserOf, deliveryNeeds, metadataAt } from '../support/scenes/delivery.ts'
 
 /** Accepts every password, and holds each hash until `release`. */
 function heldHasher(verdict: 'match' | 'match_needs_rehash') {

@@ -1,12 +1,12 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
-import { launchBrowser, namedHost, needsBrowser, type TestBrowser } from '../support/browser.ts'
-import { goodPassword, register } from '../support/client.ts'
+import { launchBrowser, namedHost, needsBrowser, type TestBrowser } from '../support/browser/browser.ts'
+import { type WatchedPage, watchedPage } from '../support/browser/watched-page.ts'
 import { eventually } from '../support/eventually.ts'
-import { resetToken, verifyToken } from '../support/one-time-tokens.ts'
-import { freePort } from '../support/ports.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { type WatchedPage, watchedPage } from '../support/watched-page.ts'
+import { goodPassword, register } from '../support/http/client.ts'
+import { resetToken, verifyToken } from '../support/scenes/one-time-tokens.ts'
+import { freePort } from '../support/servers/ports.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 const inMemory = { PORTCULLIS_STORES__USERS__KIND: 'memory', PORTCULLIS_LIMITS__ENABLED: 'false' }
 const newPassword = 'quite another pass phrase'

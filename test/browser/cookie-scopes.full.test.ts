@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
 import type { BrowserContext, Page } from 'playwright-core'
-import { launchBrowser, namedHost, needsBrowser, type TestBrowser } from '../support/browser.ts'
-import { goodPassword, register } from '../support/client.ts'
-import { freePort } from '../support/ports.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { scratchFolder } from '../support/spawned-service.ts'
+import { launchBrowser, namedHost, needsBrowser, type TestBrowser } from '../support/browser/browser.ts'
+import { goodPassword, register } from '../support/http/client.ts'
+import { freePort } from '../support/servers/ports.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
+import { scratchFolder } from '../support/services/spawned-service.ts'
 
 const email = 'ada@example.com'
 const host = `id.${namedHost}`

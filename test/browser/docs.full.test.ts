@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import type { BrowserContext, Page } from 'playwright-core'
-import { launchBrowser, namedHost, needsBrowser, sessionCookies, type TestBrowser } from '../support/browser.ts'
-import { call, goodPassword, register } from '../support/client.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { needsTls } from '../support/watched-page.ts'
+import { launchBrowser, namedHost, needsBrowser, sessionCookies, type TestBrowser } from '../support/browser/browser.ts'
+import { needsTls } from '../support/browser/watched-page.ts'
+import { call, goodPassword, register } from '../support/http/client.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 const email = 'ada@example.com'
 

@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { expect } from 'chai'
 import type { BrowserContext, Page } from 'playwright-core'
-import { launchBrowser, needsBrowser, sessionCookies, type TestBrowser } from '../support/browser.ts'
-import { call, goodPassword, logIn, register } from '../support/client.ts'
+import { launchBrowser, needsBrowser, sessionCookies, type TestBrowser } from '../support/browser/browser.ts'
 import { eventually } from '../support/eventually.ts'
-import { listen } from '../support/ports.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { call, goodPassword, logIn, register } from '../support/http/client.ts'
+import { listen } from '../support/servers/ports.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 const password = goodPassword
 const me = '/users/me'

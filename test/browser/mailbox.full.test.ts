@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browser.ts'
-import { goodPassword, register } from '../support/client.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { scratchFolder } from '../support/spawned-service.ts'
-import { watchedPage } from '../support/watched-page.ts'
+import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browser/browser.ts'
+import { watchedPage } from '../support/browser/watched-page.ts'
+import { goodPassword, register } from '../support/http/client.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
+import { scratchFolder } from '../support/services/spawned-service.ts'
 
 const hostileLayout = `<!doctype html><html><head><title>x</title></head><body>{{{content}}}
 <script>parent.postMessage('script ran', '*'); document.body.dataset.ran = 'script'</script>

@@ -1,13 +1,13 @@
 import { cpSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { call } from '../support/client.ts'
-import { environmentOf, startCommand } from '../support/commands.ts'
-import { callAt } from '../support/raw-request.ts'
-import { projectRoot } from '../support/readme-blocks.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { exchangeUntilClosed } from '../support/sockets.ts'
-import { scratchFolder } from '../support/spawned-service.ts'
+import { call } from '../support/http/client.ts'
+import { callAt } from '../support/http/raw-request.ts'
+import { exchangeUntilClosed } from '../support/http/sockets.ts'
+import { environmentOf, startCommand } from '../support/process/commands.ts'
+import { projectRoot } from '../support/project/readme-blocks.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
+import { scratchFolder } from '../support/services/spawned-service.ts'
 
 const inMemory = { PORTCULLIS_STORES__USERS__KIND: 'memory' }
 const publicUrl = { PORTCULLIS_HTTP__PUBLIC_URL: 'https://accounts.example.com' }

@@ -1,12 +1,12 @@
 // The pages at /account with a real OpenID provider, in a real browser.
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
-import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browser.ts'
-import { goodPassword } from '../support/client.ts'
-import { type OpenIdProvider, startOpenIdProvider } from '../support/openid-provider.ts'
-import { freePort } from '../support/ports.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { type WatchedPage, watchedPage } from '../support/watched-page.ts'
+import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browser/browser.ts'
+import { type WatchedPage, watchedPage } from '../support/browser/watched-page.ts'
+import { goodPassword } from '../support/http/client.ts'
+import { type OpenIdProvider, startOpenIdProvider } from '../support/providers/openid-provider.ts'
+import { freePort } from '../support/servers/ports.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 const app = 'http://localhost:1'
 

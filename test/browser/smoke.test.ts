@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { launchBrowser, needsBrowser, sessionCookies, type TestBrowser } from '../support/browser.ts'
-import { goodPassword } from '../support/client.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { launchBrowser, needsBrowser, sessionCookies, type TestBrowser } from '../support/browser/browser.ts'
+import { goodPassword } from '../support/http/client.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 describe('a person with a browser', () => {
   let service: TestService

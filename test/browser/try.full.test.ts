@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
-import { launchBrowser, needsBrowser, sessionCookies, type TestBrowser } from '../support/browser.ts'
-import { call, goodPassword, logInByCookie } from '../support/client.ts'
-import { type OpenIdProvider, startOpenIdProvider } from '../support/openid-provider.ts'
-import { freePort } from '../support/ports.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { type WatchedPage, watchedPage } from '../support/watched-page.ts'
+import { launchBrowser, needsBrowser, sessionCookies, type TestBrowser } from '../support/browser/browser.ts'
+import { type WatchedPage, watchedPage } from '../support/browser/watched-page.ts'
+import { call, goodPassword, logInByCookie } from '../support/http/client.ts'
+import { type OpenIdProvider, startOpenIdProvider } from '../support/providers/openid-provider.ts'
+import { freePort } from '../support/servers/ports.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 const newPassword = 'quite another pass phrase'
 

@@ -3,9 +3,9 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { portcullis } from '../support/command-line.ts'
-import { goodSecret } from '../support/settings.ts'
-import { executable, scratchFolder } from '../support/spawned-service.ts'
+import { portcullis } from '../support/process/command-line.ts'
+import { goodSecret } from '../support/services/settings.ts'
+import { executable, scratchFolder } from '../support/services/spawned-service.ts'
 
 const valid = 'The settings are valid\n'
 

@@ -7,12 +7,12 @@ import { expect } from 'chai'
 import { sqliteBackend } from '../../src/adapters/stores/sqlite/sqlite.ts'
 import { anEvent, aUser } from '../../src/testing/builders.ts'
 import { type ScratchModule, scratchModule } from '../adapters/events/scratch-module.ts'
-import { call, register } from '../support/client.ts'
-import { portcullis } from '../support/command-line.ts'
 import { eventually } from '../support/eventually.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { executable, scratchFolder } from '../support/spawned-service.ts'
-import { inSqlite } from '../support/store-contents.ts'
+import { call, register } from '../support/http/client.ts'
+import { portcullis } from '../support/process/command-line.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
+import { executable, scratchFolder } from '../support/services/spawned-service.ts'
+import { inSqlite } from '../support/stores/store-contents.ts'
 
 interface Note {
   readonly email: string

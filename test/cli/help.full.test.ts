@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
-import { portcullis } from '../support/command-line.ts'
-import { projectFile, projectRoot } from '../support/readme-blocks.ts'
-import { scratchFolder } from '../support/spawned-service.ts'
+import { portcullis } from '../support/process/command-line.ts'
+import { projectFile, projectRoot } from '../support/project/readme-blocks.ts'
+import { scratchFolder } from '../support/services/spawned-service.ts'
 
 const groups = ['', 'serve', 'worker', 'tenant', 'superuser', 'config', 'events']
 const commands = [...groups, 'tenant list', 'tenant check', 'superuser create', 'config check', 'events list']

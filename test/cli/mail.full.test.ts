@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { portcullis } from '../support/command-line.ts'
-import { startSmtp } from '../support/smtp.ts'
+import { portcullis } from '../support/process/command-line.ts'
+import { startSmtp } from '../support/servers/smtp.ts'
 
 describe('portcullis mail test', () => {
   const test = (url: string, to = 'ada@example.com', more: Readonly<Record<string, string>> = {}) =>

@@ -1,17 +1,17 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { call, goodPassword, logInByCookie, register } from '../support/client.ts'
-import { portcullis } from '../support/command-line.ts'
 import { eventually } from '../support/eventually.ts'
-import { type SmtpStandIn, startSmtp } from '../support/smtp.ts'
+import { call, goodPassword, logInByCookie, register } from '../support/http/client.ts'
+import { portcullis } from '../support/process/command-line.ts'
+import { type SmtpStandIn, startSmtp } from '../support/servers/smtp.ts'
 import {
   type Spawned,
   type SpawnedService,
   scratchFolder,
   spawnService,
   spawnWorker,
-} from '../support/spawned-service.ts'
+} from '../support/services/spawned-service.ts'
 
 const app = 'https://app.example.com'
 const acme = { kind: 'github', backend: 'cookie', clientId: 'portcullis', clientSecret: 'a secret of acme' }

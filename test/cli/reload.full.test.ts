@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { call, logInByCookie, register } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
-import { type SpawnedService, scratchFolder, spawnService } from '../support/spawned-service.ts'
+import { call, logInByCookie, register } from '../support/http/client.ts'
+import { type SpawnedService, scratchFolder, spawnService } from '../support/services/spawned-service.ts'
 
 describe('SIGHUP without tenants', () => {
   const origin = 'http://localhost:5173'

@@ -3,11 +3,11 @@ import { chmod, mkdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/pro
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { portcullis } from '../support/command-line.ts'
-import { listen } from '../support/ports.ts'
-import { startTestService } from '../support/service.ts'
-import { goodSecret } from '../support/settings.ts'
-import { scratchFolder, spawnService } from '../support/spawned-service.ts'
+import { portcullis } from '../support/process/command-line.ts'
+import { listen } from '../support/servers/ports.ts'
+import { startTestService } from '../support/services/service.ts'
+import { goodSecret } from '../support/services/settings.ts'
+import { scratchFolder, spawnService } from '../support/services/spawned-service.ts'
 
 const anyPort = { PORTCULLIS_HTTP__PORT: '0' }
 

@@ -2,12 +2,12 @@ import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { MongoClient } from 'mongodb'
-import { goodPassword, logIn, register } from '../support/client.ts'
-import { portcullis } from '../support/command-line.ts'
-import { needsDeployment, onMongo, onSqliteAndRedis } from '../support/deployments.ts'
-import { needsRedisServer, startRedis } from '../support/redis.ts'
-import { type SpawnedService, scratchFolder, spawnService } from '../support/spawned-service.ts'
-import { inSqlite } from '../support/store-contents.ts'
+import { goodPassword, logIn, register } from '../support/http/client.ts'
+import { portcullis } from '../support/process/command-line.ts'
+import { needsDeployment, onMongo, onSqliteAndRedis } from '../support/services/deployments.ts'
+import { type SpawnedService, scratchFolder, spawnService } from '../support/services/spawned-service.ts'
+import { needsRedisServer, startRedis } from '../support/stores/redis.ts'
+import { inSqlite } from '../support/stores/store-contents.ts'
 
 function folderWithFile(content: string | Uint8Array): string {
   const folder = scratchFolder()

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { call, goodPassword, logIn, register } from '../support/client.ts'
-import { portcullis } from '../support/command-line.ts'
 import { eventually } from '../support/eventually.ts'
-import type { PrintedEvent } from '../support/spawned-service.ts'
-import { type SpawnedService, scratchFolder, spawnService } from '../support/spawned-service.ts'
+import { call, goodPassword, logIn, register } from '../support/http/client.ts'
+import { portcullis } from '../support/process/command-line.ts'
+import type { PrintedEvent } from '../support/services/spawned-service.ts'
+import { type SpawnedService, scratchFolder, spawnService } from '../support/services/spawned-service.ts'
 
 describe('portcullis superuser create', () => {
   let folder: string

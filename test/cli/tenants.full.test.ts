@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { call, goodPassword } from '../support/client.ts'
-import { portcullis } from '../support/command-line.ts'
 import { eventually } from '../support/eventually.ts'
-import { goodSecret } from '../support/settings.ts'
-import { scratchFolder, spawnService } from '../support/spawned-service.ts'
+import { call, goodPassword } from '../support/http/client.ts'
+import { portcullis } from '../support/process/command-line.ts'
+import { goodSecret } from '../support/services/settings.ts'
+import { scratchFolder, spawnService } from '../support/services/spawned-service.ts'
 
 const mongo = { kind: 'mongo', url: 'mongodb://keeper:hunter2hunter2@db.internal/acme?tls=true' }
 

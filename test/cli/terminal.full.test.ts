@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { expect } from 'chai'
 import { eventually } from '../support/eventually.ts'
-import { skipIfMissing } from '../support/obstacles.ts'
-import { executable, scratchFolder } from '../support/spawned-service.ts'
+import { skipIfMissing } from '../support/servers/obstacles.ts'
+import { executable, scratchFolder } from '../support/services/spawned-service.ts'
 
 describe('a service in a terminal', () => {
   before(function () {

@@ -1,12 +1,18 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { call, goodPassword, logIn, logInByCookie, register } from '../support/client.ts'
-import { portcullis } from '../support/command-line.ts'
-import { needsDeployment, onMongo, onMongoAndRedis, onSqlite, onSqliteAndRedis } from '../support/deployments.ts'
 import { eventually } from '../support/eventually.ts'
-import { goodSecret } from '../support/settings.ts'
-import { type SpawnedService, scratchFolder, spawnService } from '../support/spawned-service.ts'
+import { call, goodPassword, logIn, logInByCookie, register } from '../support/http/client.ts'
+import { portcullis } from '../support/process/command-line.ts'
+import {
+  needsDeployment,
+  onMongo,
+  onMongoAndRedis,
+  onSqlite,
+  onSqliteAndRedis,
+} from '../support/services/deployments.ts'
+import { goodSecret } from '../support/services/settings.ts'
+import { type SpawnedService, scratchFolder, spawnService } from '../support/services/spawned-service.ts'
 
 const none = { code: 1, out: '', err: 'portcullis: there is no such user\n' }
 

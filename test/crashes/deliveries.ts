@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { scratchModule } from '../adapters/events/scratch-module.ts'
-import { call, goodPassword, logIn, register } from '../support/client.ts'
-import type { Deployment } from '../support/deployments.ts'
 import { eventually } from '../support/eventually.ts'
-import { scratchFolder, spawnService } from '../support/spawned-service.ts'
+import { call, goodPassword, logIn, register } from '../support/http/client.ts'
+import type { Deployment } from '../support/services/deployments.ts'
+import { scratchFolder, spawnService } from '../support/services/spawned-service.ts'
 import { lease, promisedSeconds } from './lease.ts'
 
 interface Note {

@@ -1,4 +1,4 @@
-import { rounds } from '../support/long.ts'
+import { rounds } from '../support/mocha/long.ts'
 
 /** A killed process keeps its leases for so long: the default of 20 s in test:long. */
 const leaseSeconds = rounds(10, 20)

@@ -3,10 +3,10 @@ import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { environmentOf } from '../support/commands.ts'
-import { compile } from '../support/compiler.ts'
-import { projectFile, projectRoot } from '../support/readme-blocks.ts'
-import { scratchFolder } from '../support/spawned-service.ts'
+import { environmentOf } from '../support/process/commands.ts'
+import { compile } from '../support/project/compiler.ts'
+import { projectFile, projectRoot } from '../support/project/readme-blocks.ts'
+import { scratchFolder } from '../support/services/spawned-service.ts'
 
 const run = promisify(execFile)
 

@@ -2,8 +2,8 @@ import { generateKeyPairSync } from 'node:crypto'
 import { expect } from 'chai'
 import { providers } from '../../src/config/plugins/providers.ts'
 import { annotations } from '../../src/config/settings/schema/fields.ts'
-import { blocksOf, projectFile, theBlock } from '../support/readme-blocks.ts'
-import { settingsFolder } from '../support/settings.ts'
+import { blocksOf, projectFile, theBlock } from '../support/project/readme-blocks.ts'
+import { settingsFolder } from '../support/services/settings.ts'
 
 const page = projectFile('docs/providers.md')
 

@@ -2,11 +2,11 @@ import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
-import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browser.ts'
-import { FrontEnd } from '../support/front-end.ts'
-import { freePort } from '../support/ports.ts'
-import { projectFile, projectRoot } from '../support/readme-blocks.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browser/browser.ts'
+import { FrontEnd } from '../support/project/front-end.ts'
+import { projectFile, projectRoot } from '../support/project/readme-blocks.ts'
+import { freePort } from '../support/servers/ports.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 const manifest = JSON.parse(projectFile('examples/front-end/package.json'))
 

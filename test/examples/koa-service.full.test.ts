@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { environmentOf, startCommand, workingCopy } from '../support/commands.ts'
-import { freePort } from '../support/ports.ts'
-import { blocksOf, patternOf, projectFile, theBlock, tourOf } from '../support/readme-blocks.ts'
-import { goThrough } from '../support/readme-tour.ts'
+import { environmentOf, startCommand, workingCopy } from '../support/process/commands.ts'
+import { blocksOf, patternOf, projectFile, theBlock, tourOf } from '../support/project/readme-blocks.ts'
+import { goThrough } from '../support/project/readme-tour.ts'
+import { freePort } from '../support/servers/ports.ts'
 
 const blocks = blocksOf(projectFile('examples/koa-service/README.md'))
 const steps = tourOf(blocks)

@@ -1,11 +1,11 @@
 import { expect } from 'chai'
-import { environmentOf, startCommand, workingCopy } from '../support/commands.ts'
-import { needsDeployment, onMongoAndRedis } from '../support/deployments.ts'
-import { dropDatabase } from '../support/mongo.ts'
-import { sharedMongo } from '../support/mongo-server.ts'
-import { blocksOf, patternOf, projectFile, theBlock } from '../support/readme-blocks.ts'
-import { sharedRedisUrl } from '../support/redis.ts'
-import { goodSecret } from '../support/settings.ts'
+import { environmentOf, startCommand, workingCopy } from '../support/process/commands.ts'
+import { blocksOf, patternOf, projectFile, theBlock } from '../support/project/readme-blocks.ts'
+import { sharedMongo } from '../support/servers/mongo-server.ts'
+import { needsDeployment, onMongoAndRedis } from '../support/services/deployments.ts'
+import { goodSecret } from '../support/services/settings.ts'
+import { dropDatabase } from '../support/stores/mongo.ts'
+import { sharedRedisUrl } from '../support/stores/redis.ts'
 
 const blocks = blocksOf(projectFile('examples/tenants/README.md'))
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { eventually } from '../support/eventually.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 const token = 'Abc-_'.padEnd(43, '9')
 

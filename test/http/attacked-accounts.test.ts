@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { anAddress, refused, seen, withoutChance } from '../support/answers.ts'
-import { type Answer, call, goodPassword, register } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { anAddress, refused, seen, withoutChance } from '../support/http/answers.ts'
+import { type Answer, call, goodPassword, register } from '../support/http/client.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 describe('an account whose passwords are guessed', () => {
   let service: TestService

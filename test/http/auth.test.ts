@@ -11,12 +11,12 @@ import {
   seen,
   unauthorized,
   withoutChance,
-} from '../support/answers.ts'
-import { type Answer, call, goodPassword, logIn, logInByCookie, register, type Sent } from '../support/client.ts'
-import { firstSuperuser } from '../support/first-superuser.ts'
-import { verifyToken } from '../support/one-time-tokens.ts'
-import { rawCall } from '../support/raw-request.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+} from '../support/http/answers.ts'
+import { type Answer, call, goodPassword, logIn, logInByCookie, register, type Sent } from '../support/http/client.ts'
+import { rawCall } from '../support/http/raw-request.ts'
+import { firstSuperuser } from '../support/scenes/first-superuser.ts'
+import { verifyToken } from '../support/scenes/one-time-tokens.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 describe('the Auth routers', () => {
   let service: TestService

@@ -11,11 +11,11 @@ import {
   repeated,
   seen,
   stringType,
-} from '../support/answers.ts'
-import { call, goodPassword, logIn, register, type Sent } from '../support/client.ts'
-import { rawCall } from '../support/raw-request.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { exchangeUntilClosed } from '../support/sockets.ts'
+} from '../support/http/answers.ts'
+import { call, goodPassword, logIn, register, type Sent } from '../support/http/client.ts'
+import { rawCall } from '../support/http/raw-request.ts'
+import { exchangeUntilClosed } from '../support/http/sockets.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 const json = { 'Content-Type': 'application/json' }
 const urlencoded = { 'Content-Type': 'application/x-www-form-urlencoded' }

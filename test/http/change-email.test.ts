@@ -1,9 +1,9 @@
 import { expect } from 'chai'
-import { anAddress, refused, seen } from '../support/answers.ts'
-import { call, goodPassword, logIn, register } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import type { PrintedEvent } from '../support/spawned-service.ts'
+import { anAddress, refused, seen } from '../support/http/answers.ts'
+import { call, goodPassword, logIn, register } from '../support/http/client.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
+import type { PrintedEvent } from '../support/services/spawned-service.ts'
 
 const badToken = refused(400, 'VERIFY_USER_BAD_TOKEN')
 const unauthorized = refused(401, 'Unauthorized')

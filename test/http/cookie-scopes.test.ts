@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { anAddress } from '../support/answers.ts'
-import { call, goodPassword, logIn, register } from '../support/client.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { anAddress } from '../support/http/answers.ts'
+import { call, goodPassword, logIn, register } from '../support/http/client.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 const attributes = 'HttpOnly; Secure; SameSite=Lax'
 /** Up to the registrable domain: `co.uk` is a public suffix. */

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { eventually } from '../support/eventually.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { connected } from '../support/sockets.ts'
+import { connected } from '../support/http/sockets.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 const megabyte = Buffer.alloc(1_000_000, 'x')
 const chunked = Buffer.concat([Buffer.from('f4240\r\n'), megabyte, Buffer.from('\r\n')])

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { anAddress, refused, seen } from '../support/answers.ts'
-import { type Answer, call, goodPassword, logIn, logInByCookie, register } from '../support/client.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { inSqlite } from '../support/store-contents.ts'
+import { anAddress, refused, seen } from '../support/http/answers.ts'
+import { type Answer, call, goodPassword, logIn, logInByCookie, register } from '../support/http/client.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
+import { inSqlite } from '../support/stores/store-contents.ts'
 
 const json = { 'Content-Type': 'application/json' }
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { call, register } from '../support/client.ts'
-import { callAt } from '../support/raw-request.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { call, register } from '../support/http/client.ts'
+import { callAt } from '../support/http/raw-request.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 describe('the mailbox', () => {
   let service: TestService

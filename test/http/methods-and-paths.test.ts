@@ -1,9 +1,9 @@
 import { expect } from 'chai'
-import { anAddress, empty, forbidden, notFound, refused, seen } from '../support/answers.ts'
-import { call, logIn, register } from '../support/client.ts'
-import { callAt, rawCall } from '../support/raw-request.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { exchangeUntilClosed } from '../support/sockets.ts'
+import { anAddress, empty, forbidden, notFound, refused, seen } from '../support/http/answers.ts'
+import { call, logIn, register } from '../support/http/client.ts'
+import { callAt, rawCall } from '../support/http/raw-request.ts'
+import { exchangeUntilClosed } from '../support/http/sockets.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY']
 const nobody = '01890000-0000-7000-8000-000000000000'

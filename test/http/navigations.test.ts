@@ -1,10 +1,10 @@
 import { expect } from 'chai'
-import { type Acme, aPerson, startAcme } from '../support/acme.ts'
-import { anAddress } from '../support/answers.ts'
-import { call, logInByCookie, register } from '../support/client.ts'
-import { Browser, type Way } from '../support/oauth-browser.ts'
-import { rawCall } from '../support/raw-request.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { anAddress } from '../support/http/answers.ts'
+import { call, logInByCookie, register } from '../support/http/client.ts'
+import { rawCall } from '../support/http/raw-request.ts'
+import { type Acme, aPerson, startAcme } from '../support/providers/acme.ts'
+import { Browser, type Way } from '../support/providers/oauth-browser.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 const navigate = { Accept: 'text/html,*/*;q=0.8', 'Accept-Language': 'en' }
 

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
-import { type Acme, aPerson, startAcme } from '../support/acme.ts'
-import { anAddress } from '../support/answers.ts'
-import { type Answer, call, goodPassword, logIn, register } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
-import { Browser } from '../support/oauth-browser.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { anAddress } from '../support/http/answers.ts'
+import { type Answer, call, goodPassword, logIn, register } from '../support/http/client.ts'
+import { type Acme, aPerson, startAcme } from '../support/providers/acme.ts'
+import { Browser } from '../support/providers/oauth-browser.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
 

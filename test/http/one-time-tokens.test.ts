@@ -1,11 +1,11 @@
 import { expect } from 'chai'
-import { anAddress, cookiesOf, empty, refused, seen, unauthorized, withoutChance } from '../support/answers.ts'
-import { call, goodPassword, logIn, logInByCookie, register, type Sent } from '../support/client.ts'
-import { firstSuperuser } from '../support/first-superuser.ts'
-import { requestsSettled, resetToken, verifyToken } from '../support/one-time-tokens.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import type { PrintedEvent } from '../support/spawned-service.ts'
-import { inSqlite } from '../support/store-contents.ts'
+import { anAddress, cookiesOf, empty, refused, seen, unauthorized, withoutChance } from '../support/http/answers.ts'
+import { call, goodPassword, logIn, logInByCookie, register, type Sent } from '../support/http/client.ts'
+import { firstSuperuser } from '../support/scenes/first-superuser.ts'
+import { requestsSettled, resetToken, verifyToken } from '../support/scenes/one-time-tokens.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
+import type { PrintedEvent } from '../support/services/spawned-service.ts'
+import { inSqlite } from '../support/stores/store-contents.ts'
 
 const badResetToken = refused(400, 'RESET_PASSWORD_BAD_TOKEN')
 const badPassword = (rule: string, reason: string) =>

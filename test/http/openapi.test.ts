@@ -1,8 +1,8 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect } from 'chai'
 import { passwordRules } from '../../src/domain/password.ts'
-import { call } from '../support/client.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { call } from '../support/http/client.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 interface Response {
   readonly content?: { readonly 'application/json': { readonly schema: { readonly properties?: { detail: object } } } }

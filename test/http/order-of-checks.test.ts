@@ -12,10 +12,10 @@ import {
   seen,
   stringType,
   unauthorized,
-} from '../support/answers.ts'
-import { call, goodPassword, logIn, logInByCookie, register, type Sent } from '../support/client.ts'
-import { firstSuperuser } from '../support/first-superuser.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+} from '../support/http/answers.ts'
+import { call, goodPassword, logIn, logInByCookie, register, type Sent } from '../support/http/client.ts'
+import { firstSuperuser } from '../support/scenes/first-superuser.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 type Expected = ReturnType<typeof seen>
 /** Requests that are wrong in several ways, each with the answer to the fault that is looked for first. */

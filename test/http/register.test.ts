@@ -11,9 +11,9 @@ import {
   refused,
   seen,
   stringType,
-} from '../support/answers.ts'
-import { call, goodPassword, logIn, register } from '../support/client.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+} from '../support/http/answers.ts'
+import { call, goodPassword, logIn, register } from '../support/http/client.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 

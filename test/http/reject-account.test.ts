@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { call, goodPassword, register } from '../support/client.ts'
-import { firstSuperuser } from '../support/first-superuser.ts'
-import { verifyToken } from '../support/one-time-tokens.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { call, goodPassword, register } from '../support/http/client.ts'
+import { firstSuperuser } from '../support/scenes/first-superuser.ts'
+import { verifyToken } from '../support/scenes/one-time-tokens.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 describe('POST /auth/verify/reject', () => {
   let service: TestService

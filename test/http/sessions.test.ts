@@ -1,9 +1,9 @@
 import { expect } from 'chai'
-import { anAddress, empty, forbidden, notFound, refused, seen, unauthorized } from '../support/answers.ts'
-import { call, goodPassword, logIn, logInByCookie, register, type Sent } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
-import { firstSuperuser } from '../support/first-superuser.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { anAddress, empty, forbidden, notFound, refused, seen, unauthorized } from '../support/http/answers.ts'
+import { call, goodPassword, logIn, logInByCookie, register, type Sent } from '../support/http/client.ts'
+import { firstSuperuser } from '../support/scenes/first-superuser.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 interface Listed {
   readonly id: string

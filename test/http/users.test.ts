@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { eventually } from '../support/eventually.ts'
 import {
   anAddress,
   badAddress,
@@ -12,15 +13,14 @@ import {
   seen,
   stringType,
   unauthorized,
-} from '../support/answers.ts'
-import { call, goodPassword, logIn, logInByCookie, register, type Sent } from '../support/client.ts'
-import { eventually } from '../support/eventually.ts'
-import { firstSuperuser } from '../support/first-superuser.ts'
-import { resetToken, verifyToken } from '../support/one-time-tokens.ts'
-import { rawCall } from '../support/raw-request.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import type { PrintedEvent } from '../support/spawned-service.ts'
-import { inSqlite } from '../support/store-contents.ts'
+} from '../support/http/answers.ts'
+import { call, goodPassword, logIn, logInByCookie, register, type Sent } from '../support/http/client.ts'
+import { rawCall } from '../support/http/raw-request.ts'
+import { firstSuperuser } from '../support/scenes/first-superuser.ts'
+import { resetToken, verifyToken } from '../support/scenes/one-time-tokens.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
+import type { PrintedEvent } from '../support/services/spawned-service.ts'
+import { inSqlite } from '../support/stores/store-contents.ts'
 
 const newPassword = 'an even longer pass phrase'
 const nobody = '01890000-0000-7000-8000-000000000000'

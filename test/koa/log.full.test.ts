@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { environmentOf, startCommand } from '../support/commands.ts'
-import { projectRoot } from '../support/readme-blocks.ts'
+import { environmentOf, startCommand } from '../support/process/commands.ts'
+import { projectRoot } from '../support/project/readme-blocks.ts'
 
 const program = `
 import { once } from 'node:events'

@@ -7,11 +7,11 @@ import { koaBody } from 'koa-body'
 import { openPortcullis } from '../../src/config/runtime/embedded.ts'
 import { SettingsFault } from '../../src/config/settings/schema/fault.ts'
 import { type KoaAccounts, koaAccounts } from '../../src/koa.ts'
-import { anAddress, cookiesOf, empty, refused, seen } from '../support/answers.ts'
-import { type Answer, call, goodPassword, logIn, logInByCookie, register, type Sent } from '../support/client.ts'
-import { type KoaApp, startKoaApp } from '../support/koa-app.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { faultsOf } from '../support/settings.ts'
+import { anAddress, cookiesOf, empty, refused, seen } from '../support/http/answers.ts'
+import { type Answer, call, goodPassword, logIn, logInByCookie, register, type Sent } from '../support/http/client.ts'
+import { type KoaApp, startKoaApp } from '../support/services/koa-app.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
+import { faultsOf } from '../support/services/settings.ts'
 
 const own = new Router()
   .get('/orders', (ctx) => {

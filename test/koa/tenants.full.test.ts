@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import Router from '@koa/router'
 import { expect } from 'chai'
 import type { Middleware } from 'koa'
-import { notFound, refused, seen, unauthorized } from '../support/answers.ts'
-import { type Answer, call, goodPassword, logIn, type Sent } from '../support/client.ts'
-import { type KoaApp, startKoaApp } from '../support/koa-app.ts'
-import { rawCall } from '../support/raw-request.ts'
-import { goodSecret } from '../support/settings.ts'
+import { notFound, refused, seen, unauthorized } from '../support/http/answers.ts'
+import { type Answer, call, goodPassword, logIn, type Sent } from '../support/http/client.ts'
+import { rawCall } from '../support/http/raw-request.ts'
+import { type KoaApp, startKoaApp } from '../support/services/koa-app.ts'
+import { goodSecret } from '../support/services/settings.ts'
 
 const unavailable = refused(503, 'SERVICE_UNAVAILABLE')
 const list = {

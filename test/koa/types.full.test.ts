@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { emitDeclarations, entries } from '../../scripts/declarations.mjs'
-import { compile } from '../support/compiler.ts'
-import { projectRoot } from '../support/readme-blocks.ts'
+import { compile } from '../support/project/compiler.ts'
+import { projectRoot } from '../support/project/readme-blocks.ts'
 
 /** As an app sees it, which has only the declarations. */
 const entry = entries.get('./koa')?.replace(/\.d\.ts$/, '.js')

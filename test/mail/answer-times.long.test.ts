@@ -1,14 +1,14 @@
 // Registration and forgot-password take as long with mail on as off, and for known as for unknown addresses. Needs an idle
 // machine.
 import { expect } from 'chai'
-import { goodPassword } from '../support/client.ts'
-import { figure } from '../support/figures.ts'
-import { rounds } from '../support/long.ts'
-import { settle } from '../support/people.ts'
-import { sender, type Timed } from '../support/sender.ts'
-import { type SmtpStandIn, startSmtp } from '../support/smtp.ts'
-import { type SpawnedService, scratchFolder, spawnService } from '../support/spawned-service.ts'
-import { distinguishability, median, shuffled } from '../support/statistics.ts'
+import { goodPassword } from '../support/http/client.ts'
+import { figure } from '../support/http/figures.ts'
+import { sender, type Timed } from '../support/http/sender.ts'
+import { distinguishability, median, shuffled } from '../support/http/statistics.ts'
+import { rounds } from '../support/mocha/long.ts'
+import { settle } from '../support/scenes/people.ts'
+import { type SmtpStandIn, startSmtp } from '../support/servers/smtp.ts'
+import { type SpawnedService, scratchFolder, spawnService } from '../support/services/spawned-service.ts'
 
 const limitsOff = { PORTCULLIS_LIMITS__ENABLED: 'false' }
 

@@ -1,10 +1,10 @@
 // A mail server that is down, refuses a recipient, drops connections or lacks TLS.
 import { expect } from 'chai'
-import { call, goodPassword, register } from '../support/client.ts'
-import { portcullis } from '../support/command-line.ts'
 import { eventually } from '../support/eventually.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { type SmtpStandIn, startSmtp } from '../support/smtp.ts'
+import { call, goodPassword, register } from '../support/http/client.ts'
+import { portcullis } from '../support/process/command-line.ts'
+import { type SmtpStandIn, startSmtp } from '../support/servers/smtp.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 describe('a mail server with a fault', () => {
   const open: (() => Promise<void>)[] = []

@@ -3,12 +3,12 @@
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { scratchModule } from '../adapters/events/scratch-module.ts'
-import { certificate } from '../support/certificate.ts'
-import { call, goodPassword, logIn } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
-import { isMail, tokenIn } from '../support/mail.ts'
-import { type SmtpStandIn, startSmtp } from '../support/smtp.ts'
-import { type SpawnedService, spawnService } from '../support/spawned-service.ts'
+import { call, goodPassword, logIn } from '../support/http/client.ts'
+import { isMail, tokenIn } from '../support/scenes/mail.ts'
+import { certificate } from '../support/servers/certificate.ts'
+import { type SmtpStandIn, startSmtp } from '../support/servers/smtp.ts'
+import { type SpawnedService, spawnService } from '../support/services/spawned-service.ts'
 
 const login = { user: 'postmaster@example.com', password: 'a p@ss/word' }
 const german = { 'Accept-Language': 'de-AT, de;q=0.9' }

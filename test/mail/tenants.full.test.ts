@@ -2,12 +2,12 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { call, goodPassword } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
-import { tokenIn } from '../support/mail.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { type SmtpStandIn, startSmtp } from '../support/smtp.ts'
-import { scratchFolder } from '../support/spawned-service.ts'
+import { call, goodPassword } from '../support/http/client.ts'
+import { tokenIn } from '../support/scenes/mail.ts'
+import { type SmtpStandIn, startSmtp } from '../support/servers/smtp.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
+import { scratchFolder } from '../support/services/spawned-service.ts'
 
 const acme = {
   from: 'Acme Konten <konten@acme.example>',

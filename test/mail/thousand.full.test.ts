@@ -1,12 +1,12 @@
 // Messages through a server that refuses a third of them for the moment, and is killed twice.
 import { expect } from 'chai'
-import { enrol } from '../support/enrol.ts'
 import { eventually } from '../support/eventually.ts'
-import { figure } from '../support/figures.ts'
-import { isLong, rounds } from '../support/long.ts'
-import { each, sender } from '../support/sender.ts'
-import { type Received, type SmtpStandIn, startSmtp } from '../support/smtp.ts'
-import { scratchFolder, spawnService } from '../support/spawned-service.ts'
+import { figure } from '../support/http/figures.ts'
+import { each, sender } from '../support/http/sender.ts'
+import { isLong, rounds } from '../support/mocha/long.ts'
+import { enrol } from '../support/scenes/enrol.ts'
+import { type Received, type SmtpStandIn, startSmtp } from '../support/servers/smtp.ts'
+import { scratchFolder, spawnService } from '../support/services/spawned-service.ts'
 
 describe('messages through a server that refuses, drops and dies', function () {
   if (isLong) this.timeout(600_000)

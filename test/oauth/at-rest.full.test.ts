@@ -1,9 +1,9 @@
 import { expect } from 'chai'
-import { type Acme, aPerson, startAcme } from '../support/acme.ts'
-import { needsDeployment, onMongo, onMongoAndRedis, onSqlite } from '../support/deployments.ts'
-import { Browser, tokenOf, toLink } from '../support/oauth-browser.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { folderBytes, mongoContents, redisContents } from '../support/store-contents.ts'
+import { type Acme, aPerson, startAcme } from '../support/providers/acme.ts'
+import { Browser, tokenOf, toLink } from '../support/providers/oauth-browser.ts'
+import { needsDeployment, onMongo, onMongoAndRedis, onSqlite } from '../support/services/deployments.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
+import { folderBytes, mongoContents, redisContents } from '../support/stores/store-contents.ts'
 
 for (const deployment of [onSqlite, onMongo, onMongoAndRedis]) {
   describe(`the OAuth records of a stolen store, on ${deployment.name}`, () => {

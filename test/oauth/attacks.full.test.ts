@@ -1,12 +1,12 @@
 // Callbacks with the state of somebody else: RFC 9700 section 4, RFC 9207, CVE-2025-68481.
 import { expect } from 'chai'
-import { type Acme, aPerson, type Back, startAcme } from '../support/acme.ts'
-import { AcmeSite } from '../support/acme-site.ts'
-import { refused, seen } from '../support/answers.ts'
-import { type Answer, call, logIn } from '../support/client.ts'
-import { needsDeployment, onMongo, onSqlite, onSqliteAndRedis } from '../support/deployments.ts'
-import { enrol } from '../support/enrol.ts'
-import { type Browser, logsIn, toLink, toLogIn, type Way } from '../support/oauth-browser.ts'
+import { refused, seen } from '../support/http/answers.ts'
+import { type Answer, call, logIn } from '../support/http/client.ts'
+import { type Acme, aPerson, type Back, startAcme } from '../support/providers/acme.ts'
+import { AcmeSite } from '../support/providers/acme-site.ts'
+import { type Browser, logsIn, toLink, toLogIn, type Way } from '../support/providers/oauth-browser.ts'
+import { enrol } from '../support/scenes/enrol.ts'
+import { needsDeployment, onMongo, onSqlite, onSqliteAndRedis } from '../support/services/deployments.ts'
 
 const invalidState = refused(400, 'OAUTH_INVALID_STATE')
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import { openPortcullis, type Portcullis, type PortcullisSettings, type UserId } from '../../src/index.ts'
-import { type Acme, aPerson, startAcme } from '../support/acme.ts'
-import { call } from '../support/client.ts'
-import { Browser, tokenOf } from '../support/oauth-browser.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { call } from '../support/http/client.ts'
+import { type Acme, aPerson, startAcme } from '../support/providers/acme.ts'
+import { Browser, tokenOf } from '../support/providers/oauth-browser.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 describe('a program beside the service', () => {
   let acme: Acme

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
-import { type Acme, aPerson, startAcme } from '../support/acme.ts'
-import { fakeIssuer } from '../support/fake-issuer.ts'
-import { type FakeProvider, startFakeProvider } from '../support/fake-provider.ts'
-import { Browser } from '../support/oauth-browser.ts'
-import { type SpawnedService, spawnService } from '../support/spawned-service.ts'
+import { type Acme, aPerson, startAcme } from '../support/providers/acme.ts'
+import { fakeIssuer } from '../support/providers/fake-issuer.ts'
+import { type FakeProvider, startFakeProvider } from '../support/providers/fake-provider.ts'
+import { Browser } from '../support/providers/oauth-browser.ts'
+import { type SpawnedService, spawnService } from '../support/services/spawned-service.ts'
 
 /** The libraries for providers are loaded late, and a bundle does not export what a package does. */
 describe('the built service', () => {

@@ -1,12 +1,12 @@
 // Answers of another issuer or journey: RFC 9207, RFC 7636, RFC 9700 sections 4.4 and 4.5.
 import { expect } from 'chai'
-import { type Acme, aPerson, type Back, startAcme } from '../support/acme.ts'
-import { AcmeSite } from '../support/acme-site.ts'
-import { refused, seen } from '../support/answers.ts'
-import { fakeIssuer, type Issuer } from '../support/fake-issuer.ts'
-import { type FakeProvider, startFakeProvider } from '../support/fake-provider.ts'
-import { Browser, tokenOf } from '../support/oauth-browser.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { refused, seen } from '../support/http/answers.ts'
+import { type Acme, aPerson, type Back, startAcme } from '../support/providers/acme.ts'
+import { AcmeSite } from '../support/providers/acme-site.ts'
+import { fakeIssuer, type Issuer } from '../support/providers/fake-issuer.ts'
+import { type FakeProvider, startFakeProvider } from '../support/providers/fake-provider.ts'
+import { Browser, tokenOf } from '../support/providers/oauth-browser.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 const invalidState = refused(400, 'OAUTH_INVALID_STATE')
 const badRequest = refused(400, 'Bad Request')

@@ -1,12 +1,12 @@
 import { expect } from 'chai'
-import { type Acme, aPerson, startAcme } from '../support/acme.ts'
-import { AcmeSite } from '../support/acme-site.ts'
-import { refused, seen } from '../support/answers.ts'
-import { call, logIn, register } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
-import { misbehaviour } from '../support/fake-provider.ts'
-import { Browser } from '../support/oauth-browser.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { refused, seen } from '../support/http/answers.ts'
+import { call, logIn, register } from '../support/http/client.ts'
+import { type Acme, aPerson, startAcme } from '../support/providers/acme.ts'
+import { AcmeSite } from '../support/providers/acme-site.ts'
+import { misbehaviour } from '../support/providers/fake-provider.ts'
+import { Browser } from '../support/providers/oauth-browser.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 const providerError = refused(502, 'OAUTH_PROVIDER_ERROR')
 const endpoints = ['token', 'profile'] as const

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { aPerson } from '../support/acme.ts'
-import { AcmeSite } from '../support/acme-site.ts'
-import { rounds } from '../support/long.ts'
-import { tokenOf } from '../support/oauth-browser.ts'
+import { rounds } from '../support/mocha/long.ts'
+import { aPerson } from '../support/providers/acme.ts'
+import { AcmeSite } from '../support/providers/acme-site.ts'
+import { tokenOf } from '../support/providers/oauth-browser.ts'
 
 const words = fc.constantFrom(
   '',

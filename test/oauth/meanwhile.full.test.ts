@@ -1,11 +1,11 @@
 // Changes of a user that are made while the provider is asked about them.
 import { expect } from 'chai'
-import { type Acme, aPerson, startAcme } from '../support/acme.ts'
-import { AcmeSite } from '../support/acme-site.ts'
-import { notFound, refused, seen, unauthorized } from '../support/answers.ts'
-import type { Answer } from '../support/client.ts'
-import { firstSuperuser } from '../support/first-superuser.ts'
-import { tokenOf, toLink } from '../support/oauth-browser.ts'
+import { notFound, refused, seen, unauthorized } from '../support/http/answers.ts'
+import type { Answer } from '../support/http/client.ts'
+import { type Acme, aPerson, startAcme } from '../support/providers/acme.ts'
+import { AcmeSite } from '../support/providers/acme-site.ts'
+import { tokenOf, toLink } from '../support/providers/oauth-browser.ts'
+import { firstSuperuser } from '../support/scenes/first-superuser.ts'
 
 describe('while a provider answers about a user', () => {
   let site: AcmeSite

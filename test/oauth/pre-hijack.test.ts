@@ -1,12 +1,12 @@
 // An attacker who uses an address before its owner, here or at a provider, never shares the account with the owner
 // (CVE-2026-53516, CVE-2024-38351, CVE-2026-9087; Sudhodanan and Paverd, "Pre-hijacked accounts", 2022).
 import { expect } from 'chai'
-import { aPerson } from '../support/acme.ts'
-import { AcmeSite } from '../support/acme-site.ts'
-import { refused, seen } from '../support/answers.ts'
-import { logIn, register } from '../support/client.ts'
-import { enrol } from '../support/enrol.ts'
-import { tokenOf } from '../support/oauth-browser.ts'
+import { refused, seen } from '../support/http/answers.ts'
+import { logIn, register } from '../support/http/client.ts'
+import { aPerson } from '../support/providers/acme.ts'
+import { AcmeSite } from '../support/providers/acme-site.ts'
+import { tokenOf } from '../support/providers/oauth-browser.ts'
+import { enrol } from '../support/scenes/enrol.ts'
 
 const taken = refused(400, 'OAUTH_USER_ALREADY_EXISTS')
 const attackersPassword = 'the choice of the attacker'

@@ -1,11 +1,17 @@
 import { expect } from 'chai'
-import { type Acme, aPerson, startAcme } from '../support/acme.ts'
-import { refused, seen } from '../support/answers.ts'
-import { type Answer, call, logIn } from '../support/client.ts'
-import { type Deployment, needsDeployment, onMongo, onSqlite, onSqliteAndRedis } from '../support/deployments.ts'
-import { enrol } from '../support/enrol.ts'
-import { Browser, prefixOf, tokenOf, toLink, toLogIn } from '../support/oauth-browser.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { refused, seen } from '../support/http/answers.ts'
+import { type Answer, call, logIn } from '../support/http/client.ts'
+import { type Acme, aPerson, startAcme } from '../support/providers/acme.ts'
+import { Browser, prefixOf, tokenOf, toLink, toLogIn } from '../support/providers/oauth-browser.ts'
+import { enrol } from '../support/scenes/enrol.ts'
+import {
+  type Deployment,
+  needsDeployment,
+  onMongo,
+  onSqlite,
+  onSqliteAndRedis,
+} from '../support/services/deployments.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 const callers = 32
 

@@ -1,10 +1,10 @@
 // No request decides where a browser is sent: RFC 9700 section 4.11, CVE-2024-56734, CVE-2025-54420.
 import { expect } from 'chai'
-import { aPerson } from '../support/acme.ts'
-import { AcmeSite } from '../support/acme-site.ts'
-import type { Answer } from '../support/client.ts'
-import { rawCall } from '../support/raw-request.ts'
-import { startTestService } from '../support/service.ts'
+import type { Answer } from '../support/http/client.ts'
+import { rawCall } from '../support/http/raw-request.ts'
+import { aPerson } from '../support/providers/acme.ts'
+import { AcmeSite } from '../support/providers/acme-site.ts'
+import { startTestService } from '../support/services/service.ts'
 
 const origin = 'https://accounts.example'
 const success = 'https://accounts.example/welcome'

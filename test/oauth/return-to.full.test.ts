@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { aPerson } from '../support/acme.ts'
-import { AcmeSite } from '../support/acme-site.ts'
-import type { Browser } from '../support/oauth-browser.ts'
+import { aPerson } from '../support/providers/acme.ts'
+import { AcmeSite } from '../support/providers/acme-site.ts'
+import type { Browser } from '../support/providers/oauth-browser.ts'
 
 const app = 'https://app.example.com'
 

@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import type { User } from '../../src/domain/user.ts'
-import { type Acme, aPerson, startAcme } from '../support/acme.ts'
-import { empty, refused, seen } from '../support/answers.ts'
-import { type Answer, call, goodPassword, logIn } from '../support/client.ts'
-import { enrol } from '../support/enrol.ts'
-import { Browser, tokenOf } from '../support/oauth-browser.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { empty, refused, seen } from '../support/http/answers.ts'
+import { type Answer, call, goodPassword, logIn } from '../support/http/client.ts'
+import { type Acme, aPerson, startAcme } from '../support/providers/acme.ts'
+import { Browser, tokenOf } from '../support/providers/oauth-browser.ts'
+import { enrol } from '../support/scenes/enrol.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
 
 const frontEnd = 'http://localhost:5173'
 const badRequest = refused(400, 'Bad Request')

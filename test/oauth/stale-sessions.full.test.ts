@@ -1,11 +1,11 @@
 // A stolen session ends one day. Until then it must not become an account of the thief's.
 import { expect } from 'chai'
-import { aPerson } from '../support/acme.ts'
-import { AcmeSite } from '../support/acme-site.ts'
-import { anAddress, empty, refused, seen } from '../support/answers.ts'
-import { logIn, register } from '../support/client.ts'
-import { tokenOf, toLink } from '../support/oauth-browser.ts'
-import type { PrintedEvent } from '../support/spawned-service.ts'
+import { anAddress, empty, refused, seen } from '../support/http/answers.ts'
+import { logIn, register } from '../support/http/client.ts'
+import { aPerson } from '../support/providers/acme.ts'
+import { AcmeSite } from '../support/providers/acme-site.ts'
+import { tokenOf, toLink } from '../support/providers/oauth-browser.ts'
+import type { PrintedEvent } from '../support/services/spawned-service.ts'
 
 const tooOld = refused(403, 'FRESH_LOGIN_REQUIRED')
 

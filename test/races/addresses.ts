@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { call, goodPassword, logIn, type Sent } from '../support/client.ts'
+import { call, goodPassword, logIn, type Sent } from '../support/http/client.ts'
 import { atOnce, callers, logsIn, newAddress, type Person, type Site, tally } from './site.ts'
 
 /** Races for new addresses that have to be confirmed. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { call, goodPassword, logIn } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
+import { call, goodPassword, logIn } from '../support/http/client.ts'
 import { atOnce, callers, logsIn, newAddress, type Site, tally } from './site.ts'
 
 /** Races of changes that people make to their own accounts. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { call, goodPassword, logIn } from '../support/client.ts'
-import { rounds } from '../support/long.ts'
+import { call, goodPassword, logIn } from '../support/http/client.ts'
+import { rounds } from '../support/mocha/long.ts'
 import { type Person, type Site, tokenFor } from './site.ts'
 
 /** An act that ends the credentials of a user. */

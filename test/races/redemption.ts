@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { call, goodPassword, logIn } from '../support/client.ts'
+import { call, goodPassword, logIn } from '../support/http/client.ts'
 import { atOnce, callers, logsIn, type Site, tally, tokenFor } from './site.ts'
 
 const losersTried = 8

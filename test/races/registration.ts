@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { call, goodPassword } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
+import { call, goodPassword } from '../support/http/client.ts'
 import { atOnce, callers, logsIn, newAddress, type Site, tally } from './site.ts'
 
 /** Sixteen ways to write one address: case, composed or not, spaces around it, Unicode or punycode. */

@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { call, goodPassword, register } from '../support/client.ts'
-import { type Deployment, needsDeployment } from '../support/deployments.ts'
-import { enrol } from '../support/enrol.ts'
 import { eventually } from '../support/eventually.ts'
-import { quickest } from '../support/quickest.ts'
-import { startTestService } from '../support/service.ts'
-import type { PrintedEvent } from '../support/spawned-service.ts'
-import { scratchFolder, spawnService } from '../support/spawned-service.ts'
-import { superuserToken } from '../support/superuser.ts'
+import { call, goodPassword, register } from '../support/http/client.ts'
+import { enrol } from '../support/scenes/enrol.ts'
+import { quickest } from '../support/scenes/quickest.ts'
+import { superuserToken } from '../support/scenes/superuser.ts'
+import { type Deployment, needsDeployment } from '../support/services/deployments.ts'
+import { startTestService } from '../support/services/service.ts'
+import type { PrintedEvent } from '../support/services/spawned-service.ts'
+import { scratchFolder, spawnService } from '../support/services/spawned-service.ts'
 
 export interface Person {
   readonly id: string

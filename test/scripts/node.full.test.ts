@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { projectFile, projectRoot } from '../support/readme-blocks.ts'
-import { scratchFolder } from '../support/spawned-service.ts'
+import { projectFile, projectRoot } from '../support/project/readme-blocks.ts'
+import { scratchFolder } from '../support/services/spawned-service.ts'
 
 const program = 'console.log(process.argv[2], process.env.PATH.split(":")[0]); process.exit(7)'
 

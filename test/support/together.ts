@@ -1,4 +1,4 @@
-import { type Deployment, needsDeployment } from './deployments.ts'
+import { type Deployment, needsDeployment } from './services/deployments.ts'
 
 interface Case {
   readonly title: string

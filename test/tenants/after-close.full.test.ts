@@ -4,11 +4,11 @@ import { toEmail } from '../../src/adapters/addresses/parse-email.ts'
 import { openPortcullis } from '../../src/config/runtime/embedded.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
 import type { PortcullisSettings } from '../../src/index.ts'
-import { goodPassword } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
 import { faultOf } from '../support/fault-of.ts'
-import { scratchFolder } from '../support/spawned-service.ts'
-import { sqlitePath } from '../support/store-contents.ts'
+import { goodPassword } from '../support/http/client.ts'
+import { scratchFolder } from '../support/services/spawned-service.ts'
+import { sqlitePath } from '../support/stores/store-contents.ts'
 
 const ada = { email: toEmail('ada@example.com'), password: goodPassword, requestId: 'a-request' }
 const silent = { logs: { level: 'silent' } } as const

@@ -6,18 +6,24 @@ import { toEmail } from '../../src/adapters/addresses/parse-email.ts'
 import { openOperator } from '../../src/cli/operator.ts'
 import { loadSettings } from '../../src/config/settings/load.ts'
 import type { Settings } from '../../src/config/settings/schema/schema.ts'
-import { type Acme, aPerson, type Back, startAcme } from '../support/acme.ts'
-import { type Answer, call, goodPassword, logIn, logInByCookie, register, type Sent } from '../support/client.ts'
-import { needsDeployment, onMongo } from '../support/deployments.ts'
 import { eventually } from '../support/eventually.ts'
-import { dropDatabase } from '../support/mongo.ts'
-import { sharedMongo } from '../support/mongo-server.ts'
-import { Browser } from '../support/oauth-browser.ts'
-import { needsRedisServer, type RedisServer, startRedis } from '../support/redis.ts'
-import { type Files, startTestService, type TestService } from '../support/service.ts'
-import { goodSecret } from '../support/settings.ts'
-import { scratchFolder } from '../support/spawned-service.ts'
-import { type Contents, mongoContents, type Row, redisContents, sqliteContents } from '../support/store-contents.ts'
+import { type Answer, call, goodPassword, logIn, logInByCookie, register, type Sent } from '../support/http/client.ts'
+import { type Acme, aPerson, type Back, startAcme } from '../support/providers/acme.ts'
+import { Browser } from '../support/providers/oauth-browser.ts'
+import { sharedMongo } from '../support/servers/mongo-server.ts'
+import { needsDeployment, onMongo } from '../support/services/deployments.ts'
+import { type Files, startTestService, type TestService } from '../support/services/service.ts'
+import { goodSecret } from '../support/services/settings.ts'
+import { scratchFolder } from '../support/services/spawned-service.ts'
+import { dropDatabase } from '../support/stores/mongo.ts'
+import { needsRedisServer, type RedisServer, startRedis } from '../support/stores/redis.ts'
+import {
+  type Contents,
+  mongoContents,
+  type Row,
+  redisContents,
+  sqliteContents,
+} from '../support/stores/store-contents.ts'
 
 const email = 'ada@example.com'
 const rootEmail = 'root@example.com'

@@ -5,7 +5,7 @@ import { Unavailable } from '../../src/domain/refusal.ts'
 import { eventually } from '../support/eventually.ts'
 import { faultOf } from '../support/fault-of.ts'
 import { inTime } from '../support/in-time.ts'
-import { nothing, pools, someTenants } from '../support/tenant-pool.ts'
+import { nothing, pools, someTenants } from '../support/services/tenant-pool.ts'
 import { together } from '../support/together.ts'
 
 type Open = ReturnType<typeof pools>['open']

@@ -5,8 +5,8 @@ import { expect } from 'chai'
 import { Unavailable } from '../../src/domain/refusal.ts'
 import { eventually } from '../support/eventually.ts'
 import { faultOf } from '../support/fault-of.ts'
-import { goodSecret } from '../support/settings.ts'
-import { nothing, pools, someTenants } from '../support/tenant-pool.ts'
+import { goodSecret } from '../support/services/settings.ts'
+import { nothing, pools, someTenants } from '../support/services/tenant-pool.ts'
 
 describe('the pool of tenants', () => {
   const { open, closeAll } = pools()

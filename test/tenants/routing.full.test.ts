@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { type Acme, aPerson, startAcme } from '../support/acme.ts'
-import { notFound, refused, seen } from '../support/answers.ts'
+import { eventually } from '../support/eventually.ts'
+import { notFound, refused, seen } from '../support/http/answers.ts'
 import {
   type Answer,
   call,
@@ -13,18 +13,18 @@ import {
   register,
   type Sent,
   untilAvailable,
-} from '../support/client.ts'
-import { needsDeployment, onMongo } from '../support/deployments.ts'
-import { eventually } from '../support/eventually.ts'
-import { faultProxy } from '../support/fault-proxy.ts'
+} from '../support/http/client.ts'
+import { callAt } from '../support/http/raw-request.ts'
 import { inTime } from '../support/in-time.ts'
-import { dropDatabase } from '../support/mongo.ts'
-import { sharedMongo } from '../support/mongo-server.ts'
-import { Browser } from '../support/oauth-browser.ts'
-import { callAt } from '../support/raw-request.ts'
-import { needsRedisServer, type RedisServer, startRedis } from '../support/redis.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { goodSecret } from '../support/settings.ts'
+import { type Acme, aPerson, startAcme } from '../support/providers/acme.ts'
+import { Browser } from '../support/providers/oauth-browser.ts'
+import { faultProxy } from '../support/servers/fault-proxy.ts'
+import { sharedMongo } from '../support/servers/mongo-server.ts'
+import { needsDeployment, onMongo } from '../support/services/deployments.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
+import { goodSecret } from '../support/services/settings.ts'
+import { dropDatabase } from '../support/stores/mongo.ts'
+import { needsRedisServer, type RedisServer, startRedis } from '../support/stores/redis.ts'
 
 const tenantsOf = (tenants: object, common: object = {}) => ({ 'portcullis.config.json': { ...common, tenants } })
 const unavailable = refused(503, 'SERVICE_UNAVAILABLE')

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { needsDeployment, onMongoAndRedis, onSqlite } from '../support/deployments.ts'
-import { isLong } from '../support/long.ts'
+import { isLong } from '../support/mocha/long.ts'
+import { needsDeployment, onMongoAndRedis, onSqlite } from '../support/services/deployments.ts'
 import { killWorkersAmidDeliveries, type Sizes } from './kills.ts'
 
 const few: Sizes = { workers: 2, users: 20, eventsPerUser: 15, kills: 1, secondsBetweenKills: 0, leaseSeconds: 4 }

@@ -2,20 +2,20 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { scratchModule } from '../adapters/events/scratch-module.ts'
-import { call } from '../support/client.ts'
-import type { Deployment } from '../support/deployments.ts'
-import { enrol } from '../support/enrol.ts'
 import { eventually } from '../support/eventually.ts'
-import { figure } from '../support/figures.ts'
-import { each } from '../support/sender.ts'
+import { call } from '../support/http/client.ts'
+import { figure } from '../support/http/figures.ts'
+import { each } from '../support/http/sender.ts'
+import { enrol } from '../support/scenes/enrol.ts'
+import { superuserToken } from '../support/scenes/superuser.ts'
+import type { Deployment } from '../support/services/deployments.ts'
 import {
   type Spawned,
   type SpawnedService,
   scratchFolder,
   spawnService,
   spawnWorker,
-} from '../support/spawned-service.ts'
-import { superuserToken } from '../support/superuser.ts'
+} from '../support/services/spawned-service.ts'
 
 export interface Sizes {
   readonly workers: number

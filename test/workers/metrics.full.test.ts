@@ -1,11 +1,11 @@
 import { createServer } from 'node:net'
 import { expect } from 'chai'
-import { register } from '../support/client.ts'
-import { portcullis } from '../support/command-line.ts'
 import { eventually } from '../support/eventually.ts'
-import { counted, metricsUrlIn, scrape, withMetrics } from '../support/metrics.ts'
-import { listen } from '../support/ports.ts'
-import { scratchFolder, spawnService, spawnWorker } from '../support/spawned-service.ts'
+import { register } from '../support/http/client.ts'
+import { portcullis } from '../support/process/command-line.ts'
+import { listen } from '../support/servers/ports.ts'
+import { counted, metricsUrlIn, scrape, withMetrics } from '../support/services/metrics.ts'
+import { scratchFolder, spawnService, spawnWorker } from '../support/services/spawned-service.ts'
 
 describe('the metrics of a worker', () => {
   it('count its deliveries and the events in the store, and no requests', async () => {

@@ -1,12 +1,12 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { call, goodPassword, untilAvailable } from '../support/client.ts'
-import { portcullis } from '../support/command-line.ts'
 import { eventually } from '../support/eventually.ts'
-import { SettingsFolder } from '../support/settings.ts'
-import type { PrintedEvent } from '../support/spawned-service.ts'
-import { type Spawned, type SpawnedService, spawnService, spawnWorker } from '../support/spawned-service.ts'
+import { call, goodPassword, untilAvailable } from '../support/http/client.ts'
+import { portcullis } from '../support/process/command-line.ts'
+import { SettingsFolder } from '../support/services/settings.ts'
+import type { PrintedEvent } from '../support/services/spawned-service.ts'
+import { type Spawned, type SpawnedService, spawnService, spawnWorker } from '../support/services/spawned-service.ts'
 import { together } from '../support/together.ts'
 
 describe('a worker for tenants', () => {

@@ -6,7 +6,7 @@ import { greatestCost } from '../../../src/adapters/crypto/cost-bounds.ts'
 import { hashPool } from '../../../src/adapters/crypto/hash-pool.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
 import { faultOf } from '../../support/fault-of.ts'
-import { nativeHashesDuring, password, patientHasher, todays } from '../../support/hashes.ts'
+import { nativeHashesDuring, password, patientHasher, todays } from '../../support/scenes/hashes.ts'
 
 const likeToday = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
 /** The default parameters of pwdlib, and so of fastapi-users. */

@@ -2,8 +2,8 @@ import argon2 from 'argon2'
 import bcrypt from 'bcrypt'
 import { expect } from 'chai'
 import type { Argon2Hasher } from '../../../src/adapters/crypto/argon2-hasher.ts'
-import { password, patientHasher, todays } from '../../support/hashes.ts'
-import { median } from '../../support/statistics.ts'
+import { median } from '../../support/http/statistics.ts'
+import { password, patientHasher, todays } from '../../support/scenes/hashes.ts'
 
 async function millisecondsOf(act: () => Promise<unknown>): Promise<number> {
   const began = performance.now()

@@ -3,7 +3,7 @@ import { derivedKeys } from '../../../src/adapters/crypto/derived-keys.ts'
 import { deviceTokenSeconds, deviceTokens } from '../../../src/adapters/crypto/device-tokens.ts'
 import type { EmailKey } from '../../../src/domain/email.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
-import { goodSecret } from '../../support/settings.ts'
+import { goodSecret } from '../../support/services/settings.ts'
 
 const ada = 'ada@example.com' as EmailKey // safe: both are addresses
 const grace = 'grace@example.com' as EmailKey

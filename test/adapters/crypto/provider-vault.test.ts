@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { derivedKeys } from '../../../src/adapters/crypto/derived-keys.ts'
 import { providerVault } from '../../../src/adapters/crypto/provider-vault.ts'
 import { aUser } from '../../../src/testing/builders.ts'
-import { goodSecret } from '../../support/settings.ts'
+import { goodSecret } from '../../support/services/settings.ts'
 
 const vault = providerVault(derivedKeys(goodSecret).providerTokenKey)
 const { id } = aUser()

@@ -6,8 +6,8 @@ import { wireUser } from '../../../src/adapters/events/handler-arguments.ts'
 import { type Handlers, handlerNames } from '../../../src/adapters/events/handlers.ts'
 import { HandlerFailed } from '../../../src/application/ports/event-handlers.ts'
 import { Refusal } from '../../../src/domain/refusal.ts'
-import { recording } from '../../support/delivery.ts'
 import { faultOf } from '../../support/fault-of.ts'
+import { recording } from '../../support/scenes/delivery.ts'
 import { aCall, callTypeOf } from './scratch-module.ts'
 
 describe('handlers that are functions', () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { misnamedHandlers } from '../../../src/adapters/events/handlers.ts'
-import { environmentOf, startCommand } from '../../support/commands.ts'
-import { projectRoot } from '../../support/readme-blocks.ts'
+import { environmentOf, startCommand } from '../../support/process/commands.ts'
+import { projectRoot } from '../../support/project/readme-blocks.ts'
 
 const program = `
 import { openPortcullis } from './src/index.ts'

@@ -29,7 +29,7 @@ import { aCredential, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { quickHasher } from '../../../src/testing/quick-hasher.ts'
 import { recordedHandlers } from '../../../src/testing/recorded-handlers.ts'
-import { changeUserOf, deliveryNeeds } from '../../support/delivery.ts'
+import { changeUserOf, deliveryNeeds } from '../../support/scenes/delivery.ts'
 
 const requestId = 'job-1'
 const languages = ['de-CH', 'en']

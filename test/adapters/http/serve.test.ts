@@ -7,7 +7,7 @@ import { type RoutesNeeds, routesOf } from '../../../src/adapters/http/pipeline/
 import { unlimited } from '../../../src/application/limits/limits.ts'
 import { Refusal } from '../../../src/domain/refusal.ts'
 import { unknownTraits } from '../../../src/domain/session.ts'
-import { listen } from '../../support/ports.ts'
+import { listen } from '../../support/servers/ports.ts'
 
 describe('an operation', () => {
   it('knows its caller, whether or not it has a limit', async () => {

@@ -5,8 +5,8 @@ import { setImmediate as nextIteration } from 'node:timers/promises'
 import { expect } from 'chai'
 import { httpServer } from '../../../src/adapters/http/server/http-server.ts'
 import { eventually } from '../../support/eventually.ts'
+import { type Connection, connected, exchangeUntilClosed } from '../../support/http/sockets.ts'
 import { inTime } from '../../support/in-time.ts'
-import { type Connection, connected, exchangeUntilClosed } from '../../support/sockets.ts'
 
 const headersOnEvery = [
   'Content-Type: application/json; charset=utf-8',

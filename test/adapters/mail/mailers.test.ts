@@ -10,12 +10,12 @@ import { type SmtpMailer, smtpMailer } from '../../../src/adapters/mail/smtp.ts'
 import { type Mail, MailFailed, MailRefused } from '../../../src/application/ports/mailer.ts'
 import type { Email } from '../../../src/domain/email.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
-import { certificate } from '../../support/certificate.ts'
 import { eventually } from '../../support/eventually.ts'
 import { faultOf } from '../../support/fault-of.ts'
-import { listen } from '../../support/ports.ts'
-import { startSmtp } from '../../support/smtp.ts'
-import { scratchFolder } from '../../support/spawned-service.ts'
+import { certificate } from '../../support/servers/certificate.ts'
+import { listen } from '../../support/servers/ports.ts'
+import { startSmtp } from '../../support/servers/smtp.ts'
+import { scratchFolder } from '../../support/services/spawned-service.ts'
 
 const to = 'grace@bücher.example' as Email
 

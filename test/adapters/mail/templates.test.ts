@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { messageNames } from '../../../src/adapters/mail/message-fields.ts'
 import { loadTemplates, TemplateFault, type Templates } from '../../../src/adapters/mail/templates.ts'
 import { faultOf } from '../../support/fault-of.ts'
-import { scratchFolder } from '../../support/spawned-service.ts'
+import { scratchFolder } from '../../support/services/spawned-service.ts'
 
 const link = 'https://example.com/account/verify#token=abc'
 

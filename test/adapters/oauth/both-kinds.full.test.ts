@@ -5,8 +5,8 @@ import { kakaoKind } from '../../../src/adapters/oauth/presets/kakao.ts'
 import { microsoftKind } from '../../../src/adapters/oauth/presets/microsoft.ts'
 import type { OAuthProvider } from '../../../src/application/ports/oauth-provider.ts'
 import type { OAuthIdentity } from '../../../src/domain/oauth-account.ts'
-import { fakeIssuer } from '../../support/fake-issuer.ts'
-import { type FakeProvider, type Reply, startFakeProvider } from '../../support/fake-provider.ts'
+import { fakeIssuer } from '../../support/providers/fake-issuer.ts'
+import { type FakeProvider, type Reply, startFakeProvider } from '../../support/providers/fake-provider.ts'
 import { failureOf, needsOf, signIn } from './scene.ts'
 
 const client = { clientId: 'us', clientSecret: 'secret', scopes: ['email'] }

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { githubKind } from '../../../src/adapters/oauth/presets/github.ts'
 import { CodeRefused, type OAuthProvider, ProviderFailed } from '../../../src/application/ports/oauth-provider.ts'
-import { type FakeProvider, type Reply, startFakeProvider } from '../../support/fake-provider.ts'
+import { type FakeProvider, type Reply, startFakeProvider } from '../../support/providers/fake-provider.ts'
 import { aJourney, failureOf, needsOf, signIn } from './scene.ts'
 
 const bearer = { access_token: 'at-1', token_type: 'bearer', scope: 'x' }

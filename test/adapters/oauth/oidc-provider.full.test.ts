@@ -3,7 +3,7 @@ import { oauth2Kind } from '../../../src/adapters/oauth/oauth2.ts'
 import { openIdConnectKind } from '../../../src/adapters/oauth/openid-connect.ts'
 import { openOutbound } from '../../../src/adapters/oauth/outbound.ts'
 import { CodeRefused, type OAuthProvider } from '../../../src/application/ports/oauth-provider.ts'
-import { browse, type OpenIdProvider, startOpenIdProvider } from '../../support/openid-provider.ts'
+import { browse, type OpenIdProvider, startOpenIdProvider } from '../../support/providers/openid-provider.ts'
 import { aJourney, failureOf } from './scene.ts'
 
 const redirectUri = 'https://us.example/auth/acme/callback'

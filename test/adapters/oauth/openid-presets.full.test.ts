@@ -10,8 +10,8 @@ import { googleKind } from '../../../src/adapters/oauth/presets/google.ts'
 import { microsoftKind } from '../../../src/adapters/oauth/presets/microsoft.ts'
 import { oktaKind } from '../../../src/adapters/oauth/presets/okta.ts'
 import { type OAuthProvider, ProviderFailed } from '../../../src/application/ports/oauth-provider.ts'
-import { fakeIssuer, type IdToken } from '../../support/fake-issuer.ts'
-import { type FakeProvider, startFakeProvider } from '../../support/fake-provider.ts'
+import { fakeIssuer, type IdToken } from '../../support/providers/fake-issuer.ts'
+import { type FakeProvider, startFakeProvider } from '../../support/providers/fake-provider.ts'
 import { aJourney, failureOf, needsOf, signIn } from './scene.ts'
 
 const client = { clientId: 'us', clientSecret: 'secret', scopes: ['openid', 'email'] }

@@ -9,7 +9,7 @@ import { naverKind } from '../../../src/adapters/oauth/presets/naver.ts'
 import { redditKind } from '../../../src/adapters/oauth/presets/reddit.ts'
 import { shopifyKind } from '../../../src/adapters/oauth/presets/shopify.ts'
 import { CodeRefused, type OAuthProvider, ProviderFailed } from '../../../src/application/ports/oauth-provider.ts'
-import { type FakeProvider, type Reply, startFakeProvider } from '../../support/fake-provider.ts'
+import { type FakeProvider, type Reply, startFakeProvider } from '../../support/providers/fake-provider.ts'
 import { aJourney, cameBack, failureOf, needsOf, signIn } from './scene.ts'
 
 const client = { clientId: 'us', clientSecret: 'secret' }

@@ -5,8 +5,8 @@ import type { ProviderNeeds } from '../../../src/adapters/oauth/kind.ts'
 import { openOutbound } from '../../../src/adapters/oauth/outbound.ts'
 import type { CallbackParameters, OAuthProvider } from '../../../src/application/ports/oauth-provider.ts'
 import type { OAuthIdentity } from '../../../src/domain/oauth-account.ts'
-import type { FakeProvider } from '../../support/fake-provider.ts'
 import { inTime } from '../../support/in-time.ts'
+import type { FakeProvider } from '../../support/providers/fake-provider.ts'
 
 export const now = new Date('2026-01-02T03:04:05Z')
 

@@ -17,12 +17,12 @@ import { redisLimiter } from '../../../src/adapters/stores/redis/limiter.ts'
 import { sqliteLimiter } from '../../../src/adapters/stores/sqlite/limiter.ts'
 import type { Limiter } from '../../../src/application/ports/stores/limiter.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
-import { needsDeployment, onMongo } from '../../support/deployments.ts'
 import { faultOf } from '../../support/fault-of.ts'
-import { openMongo } from '../../support/mongo.ts'
-import { expectUnavailable } from '../../support/outages.ts'
-import { needsRedisServer, type RedisServer, startRedis } from '../../support/redis.ts'
-import { sqliteFolder } from '../../support/sqlite.ts'
+import { needsDeployment, onMongo } from '../../support/services/deployments.ts'
+import { openMongo } from '../../support/stores/mongo.ts'
+import { expectUnavailable } from '../../support/stores/outages.ts'
+import { needsRedisServer, type RedisServer, startRedis } from '../../support/stores/redis.ts'
+import { sqliteFolder } from '../../support/stores/sqlite.ts'
 
 const bound = 100
 const clock = () => new Date()

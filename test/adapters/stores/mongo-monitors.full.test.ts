@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { MongoClient } from 'mongodb'
 import { reviveLostMonitors } from '../../../src/adapters/stores/mongo/connection/client.ts'
-import { needsDeployment, onMongo } from '../../support/deployments.ts'
 import { faultOf } from '../../support/fault-of.ts'
-import { sharedMongo } from '../../support/mongo-server.ts'
+import { sharedMongo } from '../../support/servers/mongo-server.ts'
+import { needsDeployment, onMongo } from '../../support/services/deployments.ts'
 
 /** In milliseconds, and short: heartbeats of a server on loopback take one or two, and some more on a busy machine. */
 const limits = { connectTimeoutMS: 1000, heartbeatFrequencyMS: 500 }

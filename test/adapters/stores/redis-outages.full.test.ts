@@ -6,10 +6,10 @@ import { type StoreHandle, Unsuitable } from '../../../src/adapters/stores/store
 import { aSession, aToken } from '../../../src/testing/builders.ts'
 import { eventually } from '../../support/eventually.ts'
 import { faultOf } from '../../support/fault-of.ts'
-import { type FaultProxy, faultProxy } from '../../support/fault-proxy.ts'
-import { expectUnavailable, recovers } from '../../support/outages.ts'
-import { needsRedisServer, type RedisServer, sessionsOf, startRedis, tokensOf } from '../../support/redis.ts'
-import { everyOperation, outcomesOf } from '../../support/store-operations.ts'
+import { type FaultProxy, faultProxy } from '../../support/servers/fault-proxy.ts'
+import { expectUnavailable, recovers } from '../../support/stores/outages.ts'
+import { needsRedisServer, type RedisServer, sessionsOf, startRedis, tokensOf } from '../../support/stores/redis.ts'
+import { everyOperation, outcomesOf } from '../../support/stores/store-operations.ts'
 
 describe('a Redis that is down, misconfigured or refuses us', () => {
   let server: RedisServer

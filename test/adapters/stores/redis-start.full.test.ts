@@ -1,13 +1,13 @@
 import { expect } from 'chai'
 import { redisBackend } from '../../../src/adapters/stores/redis/redis.ts'
 import { Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
-import { certificate, newCertificate } from '../../support/certificate.ts'
-import { call, logInByCookie, register } from '../../support/client.ts'
-import { portcullis } from '../../support/command-line.ts'
 import { faultOf } from '../../support/fault-of.ts'
-import { freePort } from '../../support/ports.ts'
-import { needsRedisServer, type RedisServer, startRedis, startSentinel } from '../../support/redis.ts'
-import { spawnService } from '../../support/spawned-service.ts'
+import { call, logInByCookie, register } from '../../support/http/client.ts'
+import { portcullis } from '../../support/process/command-line.ts'
+import { certificate, newCertificate } from '../../support/servers/certificate.ts'
+import { freePort } from '../../support/servers/ports.ts'
+import { spawnService } from '../../support/services/spawned-service.ts'
+import { needsRedisServer, type RedisServer, startRedis, startSentinel } from '../../support/stores/redis.ts'
 
 const sessionsAt = (url: string): Record<string, string> => ({
   PORTCULLIS_HTTP__PORT: '0',

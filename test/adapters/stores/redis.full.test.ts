@@ -19,7 +19,7 @@ import {
   sessionsOf,
   startRedis,
   tokensOf,
-} from '../../support/redis.ts'
+} from '../../support/stores/redis.ts'
 
 describe('sessions, tokens and OAuth states in Redis', () => {
   let server: RedisServer

@@ -13,7 +13,7 @@ import type { User } from '../../../src/domain/user.ts'
 import { anEvent, aSession, aUser } from '../../../src/testing/builders.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import { inTime } from '../../support/in-time.ts'
-import { sqliteFolder } from '../../support/sqlite.ts'
+import { sqliteFolder } from '../../support/stores/sqlite.ts'
 
 describe('the SQLite store during faults', () => {
   let at: Awaited<ReturnType<typeof sqliteFolder>>

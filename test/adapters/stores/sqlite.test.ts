@@ -15,7 +15,7 @@ import type { UserId } from '../../../src/domain/ids.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
 import { aSession, aUser } from '../../../src/testing/builders.ts'
 import { faultOf } from '../../support/fault-of.ts'
-import { sqliteFolder } from '../../support/sqlite.ts'
+import { sqliteFolder } from '../../support/stores/sqlite.ts'
 
 type Folder = Awaited<ReturnType<typeof sqliteFolder>>
 

@@ -7,8 +7,8 @@ import { Refusal, Unavailable } from '../../../src/domain/refusal.ts'
 import { viewOf } from '../../../src/domain/user.ts'
 import { aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
-import { hanging, recording } from '../../support/delivery.ts'
 import { faultOf } from '../../support/fault-of.ts'
+import { hanging, recording } from '../../support/scenes/delivery.ts'
 
 const choice = { password: 'the password', user: aUser(), code: 'REGISTER_INVALID_PASSWORD', by: nobody } as const
 const request = { requestId: 'request-1', languages: ['de'] }

@@ -6,7 +6,7 @@ import { runDue } from '../../../src/application/deliveries/run-due.ts'
 import type { User } from '../../../src/domain/user.ts'
 import { anAccount, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
-import { changeUserOf, deliveryNeeds, metadataAt, recording } from '../../support/delivery.ts'
+import { changeUserOf, deliveryNeeds, metadataAt, recording } from '../../support/scenes/delivery.ts'
 
 describe('promoting a user', () => {
   const requestId = 'request-1'

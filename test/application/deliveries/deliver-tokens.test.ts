@@ -11,7 +11,7 @@ import { Unavailable } from '../../../src/domain/refusal.ts'
 import { type User, viewOf, withPassword } from '../../../src/domain/user.ts'
 import { aTokenRequest, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
-import { deliveryNeeds, hanging, metadataAt, recording } from '../../support/delivery.ts'
+import { deliveryNeeds, hanging, metadataAt, recording } from '../../support/scenes/delivery.ts'
 
 const lifetimes = { reset_password: 900, verify_email: 86_400 }
 

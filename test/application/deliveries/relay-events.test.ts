@@ -12,7 +12,14 @@ import { endSessions } from '../../../src/domain/user.ts'
 import { aSession, aToken, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { deadLetters } from '../../../src/testing/users-scene.ts'
-import { deliveryNeeds, hanging, metadataAt, passwordChanged, recording, registered } from '../../support/delivery.ts'
+import {
+  deliveryNeeds,
+  hanging,
+  metadataAt,
+  passwordChanged,
+  recording,
+  registered,
+} from '../../support/scenes/delivery.ts'
 
 async function setUp(eventHandlers = recording()) {
   const clock = fixedClock()

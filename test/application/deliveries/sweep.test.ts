@@ -4,7 +4,7 @@ import { Unavailable } from '../../../src/domain/refusal.ts'
 import { anOAuthState, aSession, aToken, aTokenRequest, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { deadLetters } from '../../../src/testing/users-scene.ts'
-import { deliveryNeeds, registered } from '../../support/delivery.ts'
+import { deliveryNeeds, registered } from '../../support/scenes/delivery.ts'
 
 /** Has `rows` to remove, and records the limits of the calls. */
 function full(rows: number) {

@@ -11,11 +11,11 @@ import type { Email } from '../../../src/domain/email.ts'
 import { timers } from '../../../src/lib/timers.ts'
 import { aUser } from '../../../src/testing/builders.ts'
 import type { OpenedStore } from '../../../src/testing/cases.ts'
-import { recording } from '../../support/delivery.ts'
-import { memoryUnderTest } from '../../support/memory.ts'
-import { mongoUnderTest } from '../../support/mongo.ts'
-import { recovers } from '../../support/outages.ts'
-import { sqliteUnderTest } from '../../support/sqlite.ts'
+import { recording } from '../../support/scenes/delivery.ts'
+import { memoryUnderTest } from '../../support/stores/memory.ts'
+import { mongoUnderTest } from '../../support/stores/mongo.ts'
+import { recovers } from '../../support/stores/outages.ts'
+import { sqliteUnderTest } from '../../support/stores/sqlite.ts'
 
 function over({ store, clock }: OpenedStore, eventHandlers: EventHandlers) {
   const keyRing = derivedKeys('a master secret of a test, long enough')

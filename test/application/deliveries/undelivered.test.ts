@@ -6,7 +6,7 @@ import { RequestToken } from '../../../src/application/one-time-tokens/request-t
 import { HandlerFailed } from '../../../src/application/ports/event-handlers.ts'
 import { aTokenRequest, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
-import { deliveryNeeds, metadataAt, recording, registered } from '../../support/delivery.ts'
+import { deliveryNeeds, metadataAt, recording, registered } from '../../support/scenes/delivery.ts'
 
 const lifetimes = { reset_password: 900, verify_email: 86_400 }
 

@@ -7,9 +7,9 @@ import type { Attack } from '../../../src/application/limits/report-attack.ts'
 import type { EmailKey } from '../../../src/domain/email.ts'
 import { LimitReached, Refusal } from '../../../src/domain/refusal.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
-import { countersBy } from '../../support/counters.ts'
 import { faultOf } from '../../support/fault-of.ts'
-import { goodSecret } from '../../support/settings.ts'
+import { countersBy } from '../../support/scenes/counters.ts'
+import { goodSecret } from '../../support/services/settings.ts'
 
 const ada = 'ada@example.com' as EmailKey // safe: both are addresses
 const grace = 'grace@example.com' as EmailKey

@@ -9,9 +9,9 @@ import { anEvent, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { recordedHandlers } from '../../../src/testing/recorded-handlers.ts'
 import { deliverAll } from '../../../src/testing/users-scene.ts'
-import { countersBy } from '../../support/counters.ts'
-import { changeUserOf, deliveryNeeds } from '../../support/delivery.ts'
 import { faultOf } from '../../support/fault-of.ts'
+import { countersBy } from '../../support/scenes/counters.ts'
+import { changeUserOf, deliveryNeeds } from '../../support/scenes/delivery.ts'
 
 async function scene(eventHandlers: EventHandlers = recordedHandlers()) {
   const clock = fixedClock()

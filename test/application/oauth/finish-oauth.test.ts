@@ -14,8 +14,8 @@ import { Refusal } from '../../../src/domain/refusal.ts'
 import type { User } from '../../../src/domain/user.ts'
 import { aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
-import { changeUserOf, deliveryNeeds, metadataAt, recording } from '../../support/delivery.ts'
-import { goodSecret } from '../../support/settings.ts'
+import { changeUserOf, deliveryNeeds, metadataAt, recording } from '../../support/scenes/delivery.ts'
+import { goodSecret } from '../../support/services/settings.ts'
 
 const identity = {
   accountId: 'account-1',

@@ -8,7 +8,7 @@ import type { OAuthProvider } from '../../../src/application/ports/oauth-provide
 import { LimitReached } from '../../../src/domain/refusal.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { faultOf } from '../../support/fault-of.ts'
-import { goodSecret } from '../../support/settings.ts'
+import { goodSecret } from '../../support/services/settings.ts'
 
 // Safe: a journey that is refused at its end calls no other method.
 const provider = {

@@ -6,7 +6,7 @@ import { factOf } from '../../../src/domain/one-time-token.ts'
 import { endSessions } from '../../../src/domain/user.ts'
 import { aCredential, aToken, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
-import { changeUserOf, deliveryNeeds } from '../../support/delivery.ts'
+import { changeUserOf, deliveryNeeds } from '../../support/scenes/delivery.ts'
 
 describe('VerifyUser', () => {
   it('refuses a session that ended after the request was authenticated', async () => {

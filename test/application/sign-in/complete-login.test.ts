@@ -7,7 +7,7 @@ import { Unavailable } from '../../../src/domain/refusal.ts'
 import type { User } from '../../../src/domain/user.ts'
 import { anEvent, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
-import { changeUserOf, deliveryNeeds, recording } from '../../support/delivery.ts'
+import { changeUserOf, deliveryNeeds, recording } from '../../support/scenes/delivery.ts'
 
 describe('the event of a login', () => {
   const requestId = 'request-of-a-test'

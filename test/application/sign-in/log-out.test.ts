@@ -8,7 +8,7 @@ import { LogOutEverywhere } from '../../../src/application/sign-in/log-out-every
 import type { User } from '../../../src/domain/user.ts'
 import { aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
-import { changeUserOf, deliveryNeeds } from '../../support/delivery.ts'
+import { changeUserOf, deliveryNeeds } from '../../support/scenes/delivery.ts'
 
 async function scene() {
   const clock = fixedClock(new Date('2030-01-01T00:00:00Z'))

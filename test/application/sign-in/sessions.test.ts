@@ -6,8 +6,8 @@ import { Refusal } from '../../../src/domain/refusal.ts'
 import type { User } from '../../../src/domain/user.ts'
 import { aCredential, aSession, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
-import { changeUserOf, deliveryNeeds } from '../../support/delivery.ts'
 import { faultOf } from '../../support/fault-of.ts'
+import { changeUserOf, deliveryNeeds } from '../../support/scenes/delivery.ts'
 
 async function scene() {
   const clock = fixedClock()

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { parseSender } from '../../../src/adapters/addresses/parse-sender.ts'
 import { mailFaults, senderOf } from '../../../src/config/composition/mail.ts'
 import { loadSettings } from '../../../src/config/settings/load.ts'
-import { settingsFolder } from '../../support/settings.ts'
+import { settingsFolder } from '../../support/services/settings.ts'
 
 describe('the settings of mail', () => {
   const folder = settingsFolder()

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { resolveSecret } from '../../../src/config/composition/master-secret.ts'
 import type { Settings } from '../../../src/config/settings/schema/schema.ts'
-import { faultsOf, goodSecret, settingsFolder } from '../../support/settings.ts'
+import { faultsOf, goodSecret, settingsFolder } from '../../support/services/settings.ts'
 
 describe('the master secret', () => {
   const folder = settingsFolder()

@@ -3,7 +3,7 @@ import { type Metrics, openMetrics } from '../../../src/adapters/metrics/metrics
 import type { StoreHandle } from '../../../src/adapters/stores/store-backend.ts'
 import { measuredHandle } from '../../../src/config/composition/measured.ts'
 import { storeSuites } from '../../../src/testing/store-suites.ts'
-import { memoryUnderTest } from '../../support/memory.ts'
+import { memoryUnderTest } from '../../support/stores/memory.ts'
 
 /** An object of a class with the same members. Its methods work on this object only, as those with private fields do. */
 function ofClass<T extends object>(members: T): T {

@@ -7,10 +7,10 @@ import { openShares } from '../../../src/adapters/stores/store-backend.ts'
 import { openStores } from '../../../src/config/composition/open-stores.ts'
 import { loadSettings } from '../../../src/config/settings/load.ts'
 import { eventually } from '../../support/eventually.ts'
-import { faultProxy } from '../../support/fault-proxy.ts'
-import { openedStores, sessionsInRedis } from '../../support/opened-stores.ts'
-import { needsRedisServer, sharedRedisUrl } from '../../support/redis.ts'
-import { scratchFolder } from '../../support/spawned-service.ts'
+import { faultProxy } from '../../support/servers/fault-proxy.ts'
+import { scratchFolder } from '../../support/services/spawned-service.ts'
+import { openedStores, sessionsInRedis } from '../../support/stores/opened-stores.ts'
+import { needsRedisServer, sharedRedisUrl } from '../../support/stores/redis.ts'
 
 describe('the stores', () => {
   async function onSqlite() {

@@ -8,10 +8,10 @@ import { openShares } from '../../../src/adapters/stores/store-backend.ts'
 import { openPortcullis } from '../../../src/config/runtime/embedded.ts'
 import { loadSettings } from '../../../src/config/settings/load.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
-import { goodPassword } from '../../support/client.ts'
 import { faultOf } from '../../support/fault-of.ts'
-import { openedStores } from '../../support/opened-stores.ts'
-import { scratchFolder } from '../../support/spawned-service.ts'
+import { goodPassword } from '../../support/http/client.ts'
+import { scratchFolder } from '../../support/services/spawned-service.ts'
+import { openedStores } from '../../support/stores/opened-stores.ts'
 
 const folder = scratchFolder()
 const clock = (): Date => new Date()

@@ -4,10 +4,10 @@ import { useCasesOf } from '../../../src/config/composition/container.ts'
 import { portsOf } from '../../../src/config/composition/ports.ts'
 import type { Email } from '../../../src/domain/email.ts'
 import { quickHasher } from '../../../src/testing/quick-hasher.ts'
-import { recording } from '../../support/delivery.ts'
-import { password } from '../../support/hashes.ts'
-import { openedStores } from '../../support/opened-stores.ts'
-import { goodSecret, settingsFolder } from '../../support/settings.ts'
+import { recording } from '../../support/scenes/delivery.ts'
+import { password } from '../../support/scenes/hashes.ts'
+import { goodSecret, settingsFolder } from '../../support/services/settings.ts'
+import { openedStores } from '../../support/stores/opened-stores.ts'
 
 describe('the use cases of a tenant', () => {
   const folder = settingsFolder()

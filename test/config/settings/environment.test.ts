@@ -4,7 +4,7 @@ import { annotations } from '../../../src/config/settings/schema/fields.ts'
 import { settingsSchema } from '../../../src/config/settings/schema/schema.ts'
 import { leavesOf } from '../../../src/config/settings/schema/tree.ts'
 import { variableOf } from '../../../src/config/settings/sources/environment.ts'
-import { goodSecret, settingsFolder } from '../../support/settings.ts'
+import { goodSecret, settingsFolder } from '../../support/services/settings.ts'
 
 describe('settings from the environment', () => {
   const folder = settingsFolder()

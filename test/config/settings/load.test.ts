@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { renderSettings } from '../../../src/cli/describe-settings.ts'
 import { type LoadFrom, loadSettings, settingsOf } from '../../../src/config/settings/load.ts'
-import { faultsOf, goodSecret, settingsFolder } from '../../support/settings.ts'
+import { faultsOf, goodSecret, settingsFolder } from '../../support/services/settings.ts'
 
 const mongo = { users: { kind: 'mongo', url: 'mongodb://127.0.0.1/accounts' } }
 

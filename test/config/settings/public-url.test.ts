@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { publicUrl } from '../../../src/config/settings/tenants.ts'
 import { isLoopback, leadsToLoopback } from '../../../src/lib/loopback.ts'
-import { settingsFolder } from '../../support/settings.ts'
+import { settingsFolder } from '../../support/services/settings.ts'
 
 describe('the public URL', () => {
   const folder = settingsFolder()

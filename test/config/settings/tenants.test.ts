@@ -7,7 +7,7 @@ import { renderSettings } from '../../../src/cli/describe-settings.ts'
 import { type Fault, renderFaults } from '../../../src/config/settings/schema/fault.ts'
 import type { Settings } from '../../../src/config/settings/schema/schema.ts'
 import type { LoadedTenants } from '../../../src/config/settings/tenants.ts'
-import { goodSecret, settingsFolder } from '../../support/settings.ts'
+import { goodSecret, settingsFolder } from '../../support/services/settings.ts'
 
 const mongo = { kind: 'mongo', url: 'mongodb://keeper:hunter2hunter2@db.internal/accounts' }
 const redis = { kind: 'redis', url: 'redis://:letmeinletmein@cache.internal' }

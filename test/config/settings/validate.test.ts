@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { goodSecret, settingsFolder } from '../../support/settings.ts'
+import { goodSecret, settingsFolder } from '../../support/services/settings.ts'
 
 const mongo = { users: { kind: 'mongo', url: 'mongodb://127.0.0.1/accounts' } }
 /** Otherwise every public URL causes a warning. */
