@@ -70,7 +70,6 @@ export async function build() {
       'undici',
       'mongodb',
       'ioredis',
-      'rate-limiter-flexible',
       'better-sqlite3',
       'argon2',
       'bcrypt',
