@@ -44,7 +44,15 @@ export {
 export type { ExpiringIds } from './application/ports/stores/expiring-ids.ts'
 export type { Counted, Limiter } from './application/ports/stores/limiter.ts'
 export type { OAuthStateStore } from './application/ports/stores/oauth-state-store.ts'
-export type { LeasedEvent, Outbox, UndeliveredEvent } from './application/ports/stores/outbox.ts'
+export {
+  fullSinkSeconds,
+  type LeasedEvent,
+  maxWaitingDeliveries,
+  type Outbox,
+  type SinkName,
+  type SinksOf,
+  type UndeliveredEvent,
+} from './application/ports/stores/outbox.ts'
 export type { DeliveryState, Page } from './application/ports/stores/page.ts'
 export type { PasswordHasher } from './application/ports/password-hasher.ts'
 export type { SecretMark } from './application/ports/stores/secret-mark.ts'
@@ -70,12 +78,21 @@ export type { Actor, ActorWithoutLogin } from './domain/actor.ts'
 export { type Email, emailKey, type EmailKey, isEmail, type ParsedEmail } from './domain/email.ts'
 export {
   type AccountEvent,
+  accountEventTypes,
   type AccountEventType,
   haveRoom,
   maxWaitingEvents,
   type UserChanges,
 } from './domain/events.ts'
-export { type EventId, isUserId, type NewId, parseEventId, parseUserId, type UserId } from './domain/ids.ts'
+export {
+  type EventId,
+  isUserId,
+  type NewId,
+  parseEventId,
+  parseUserId,
+  tenantRecordId,
+  type UserId,
+} from './domain/ids.ts'
 export type { OAuthAccount, OAuthIdentity, ProviderTokens } from './domain/oauth-account.ts'
 export type { OAuthFlow, OAuthState } from './domain/oauth-state.ts'
 export {

@@ -4,14 +4,25 @@
 import { randomUUID } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { emailKey, haveRoom, maxWaitingRequests, passwordScheme, Unavailable, Unsuitable } from 'portcullis'
+import {
+  emailKey,
+  fullSinkSeconds,
+  haveRoom,
+  maxWaitingDeliveries,
+  maxWaitingRequests,
+  passwordScheme,
+  tenantRecordId,
+  Unavailable,
+  Unsuitable,
+} from 'portcullis'
 
 /**
  * @import { AccountEvent, LeasedEvent, EmailKey, Page, TokenRequest, UndeliveredEvent, UndeliveredRequest } from 'portcullis'
- * @import { User, UserId, UsersRole } from 'portcullis'
+ * @import { SinkName, User, UserId, UsersRole } from 'portcullis'
  *
- * @typedef {object} Queue the events of one user; the queue outlives the user
+ * @typedef {object} Queue the events of one user that wait for one sink; the queue outlives the user
  * @property {UserId} userId
+ * @property {SinkName | null} sink `null`: they wait for their distribution to sinks
  * @property {{ event: AccountEvent, attempts: number, reason: string | null }[]} events never empty
  * @property {string | null} leaseId the current lease, or `null`
  * @property {Date} heldUntil the end of the lease or of the postponement
@@ -20,8 +31,8 @@ import { emailKey, haveRoom, maxWaitingRequests, passwordScheme, Unavailable, Un
  *
  * @typedef {object} State maps from key to record
  * @property {Map<string, User>} users by id
- * @property {Map<string, Queue>} queues by user id
- * @property {Map<string, UndeliveredEvent & { diedAt: Date }>} dead by event id
+ * @property {Map<string, Queue>} queues by user id and sink
+ * @property {Map<string, UndeliveredEvent & { userId: UserId, diedAt: Date }>} dead by event id and sink
  * @property {Map<string, Request>} requests by id
  * @property {Map<string, Request & { diedAt: Date }>} deadRequests by event id
  * @property {Map<string, Date>} ends by id: until when it is remembered
@@ -95,18 +106,30 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
     return user.oauthAccounts.some((account) => isOthers(byAccount.get(accountKey(account)))) ? 'account_taken' : null
   }
 
-  /** @param {UserId} userId @param {readonly AccountEvent[]} events @returns {Change[]} */
-  function queued(userId, events) {
+  /** @param {UserId} userId @param {readonly AccountEvent[]} events @param {SinkName | null} sink @returns {Change[]} */
+  function queued(userId, events, sink = null) {
     if (events.length === 0) return []
-    const queue = state.queues.get(userId) ?? { userId, events: [], leaseId: null, heldUntil: never }
+    const key = keyOf(userId, sink)
+    const queue = state.queues.get(key) ?? { userId, sink, events: [], leaseId: null, heldUntil: never }
     const added = events.map((event) => ({ event, attempts: 0, reason: null }))
-    return [['queues', userId, { ...queue, events: [...queue.events, ...added] }]]
+    return [['queues', key, { ...queue, events: [...queue.events, ...added] }]]
   }
 
+  /** @param {UserId} userId @param {readonly AccountEvent[]} events */
+  const hasRoom = (userId, events) => haveRoom(events, state.queues.get(keyOf(userId, null))?.events.length ?? 0)
+
+  /** @param {SinkName | null} sink @param {Date} now @param {number} limit */
+  const dueFor = (sink, now, limit) =>
+    [...state.queues.values()].filter((queue) => queue.sink === sink && queue.heldUntil <= now).slice(0, limit)
+
+  /** @param {Queue} queue @returns {Change} */
+  const changed = (queue) => ['queues', keyOf(queue.userId, queue.sink), queue]
+
   /** @param {Queue} queue @returns {Change} without its first event */
-  function advanced({ userId, events }) {
+  function advanced({ userId, sink, events }) {
     const rest = events.slice(1)
-    return ['queues', userId, rest.length === 0 ? null : { userId, events: rest, leaseId: null, heldUntil: never }]
+    if (rest.length === 0) return ['queues', keyOf(userId, sink), null]
+    return changed({ userId, sink, events: rest, leaseId: null, heldUntil: never })
   }
 
   /**
@@ -115,7 +138,7 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
    * @param {LeasedEvent} lease @param {(queue: Queue) => Change[]} act
    */
   async function whileLeased(lease, act) {
-    const queue = state.queues.get(lease.userId)
+    const queue = state.queues.get(keyOf(lease.userId, lease.sink))
     if (queue === undefined || queue.leaseId !== lease.leaseId) return false
     commit(...act(queue))
     return true
@@ -146,7 +169,7 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
       },
       async replace(user, events) {
         if (state.users.get(user.id)?.version !== user.version) return 'stale'
-        if (!haveRoom(events, state.queues.get(user.id)?.events.length ?? 0)) return 'full'
+        if (!hasRoom(user.id, events)) return 'full'
         const objection = taken(user)
         if (objection !== null) return objection
         commit(['users', user.id, { ...user, version: user.version + 1 }], ...queued(user.id, events))
@@ -167,65 +190,97 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
     },
 
     outbox: {
-      async lease(now, limit, leaseSeconds) {
+      async append(events) {
+        if (!hasRoom(tenantRecordId, events)) return 'full'
+        commit(...queued(tenantRecordId, events))
+        return 'stored'
+      },
+      async distribute(now, limit, sinksOf) {
+        const due = dueFor(null, now, limit)
+        for (const { userId, events, ...queue } of due) {
+          const ofUser = [...state.queues.values()].filter((one) => one.userId === userId && one.sink !== null)
+          if (ofUser.some((one) => one.events.length >= maxWaitingDeliveries)) {
+            commit(changed({ userId, events, ...queue, heldUntil: secondsAfter(now, fullSinkSeconds) }))
+            continue
+          }
+          const sinks = new Set(events.flatMap(({ event }) => sinksOf[event.type] ?? []))
+          const moved = [...sinks].flatMap((sink) => {
+            const waiting = state.queues.get(keyOf(userId, sink))?.events ?? []
+            const isKnown = (/** @type {AccountEvent} */ { id }) =>
+              waiting.some(({ event }) => event.id === id) || state.dead.has(keyOf(id, sink))
+            const wanted = events.map(({ event }) => event).filter(({ type }) => sinksOf[type]?.includes(sink))
+            return queued(
+              userId,
+              wanted.filter((event) => !isKnown(event)),
+              sink,
+            )
+          })
+          commit(...moved, ['queues', keyOf(userId, null), null])
+        }
+        return due.length
+      },
+      async lease(sink, now, limit, leaseSeconds) {
         const heldUntil = secondsAfter(now, leaseSeconds)
         /** @type {LeasedEvent[]} */
         const leases = []
         /** @type {Change[]} */
         const changes = []
-        for (const queue of state.queues.values()) {
+        for (const queue of dueFor(sink, now, limit)) {
           const [head, ...later] = queue.events
-          if (head === undefined || queue.heldUntil > now) continue
-          if (leases.length >= limit) break
+          if (head === undefined) continue
           const leaseId = randomUUID()
           const leased = { ...head, attempts: head.attempts + 1 }
-          changes.push(['queues', queue.userId, { ...queue, events: [leased, ...later], leaseId, heldUntil }])
-          leases.push({ userId: queue.userId, leaseId, event: leased.event, attempts: leased.attempts })
+          changes.push(changed({ ...queue, events: [leased, ...later], leaseId, heldUntil }))
+          leases.push({ sink, userId: queue.userId, leaseId, event: leased.event, attempts: leased.attempts })
         }
         commit(...changes)
         return leases
       },
-      renew: (lease, heldUntil) => whileLeased(lease, (queue) => [['queues', queue.userId, { ...queue, heldUntil }]]),
+      renew: (lease, heldUntil) => whileLeased(lease, (queue) => [changed({ ...queue, heldUntil })]),
       settle: (lease) => whileLeased(lease, (queue) => [advanced(queue)]),
       postpone: (lease, heldUntil, reason) =>
         whileLeased(lease, (queue) => {
           const events = queue.events.map((one, at) => (at === 0 ? { ...one, reason } : one))
-          return [['queues', queue.userId, { ...queue, events, leaseId: null, heldUntil }]]
+          return [changed({ ...queue, events, leaseId: null, heldUntil })]
         }),
       bury: (lease, diedAt, reason) =>
         whileLeased(lease, (queue) => {
-          const { event, attempts } = lease
-          return [advanced(queue), ['dead', event.id, { event, attempts, reason, diedAt }]]
+          const { userId, sink, event, attempts } = lease
+          return [advanced(queue), ['dead', keyOf(event.id, sink), { userId, sink, event, attempts, reason, diedAt }]]
         }),
       release: (lease) =>
         whileLeased(lease, (queue) => {
           const events = queue.events.map((one, at) => (at === 0 ? { ...one, attempts: one.attempts - 1 } : one))
-          return [['queues', queue.userId, { ...queue, events, leaseId: null, heldUntil: never }]]
+          return [changed({ ...queue, events, leaseId: null, heldUntil: never })]
         }),
-      async nextDue() {
-        const soonest = Math.min(...[...state.queues.values()].map(({ heldUntil }) => heldUntil.getTime()))
-        return state.queues.size === 0 ? null : new Date(Math.max(soonest, clock().getTime()))
+      async nextDue(sinks) {
+        const wanted = [...state.queues.values()].filter(({ sink }) => sink === null || sinks.includes(sink))
+        const soonest = Math.min(...wanted.map(({ heldUntil }) => heldUntil.getTime()))
+        return wanted.length === 0 ? null : new Date(Math.max(soonest, clock().getTime()))
       },
       async list(deliveryState, limit, after) {
-        const waiting = [...state.queues.values()].flatMap(({ events }) => events)
+        const waiting = [...state.queues.values()].flatMap(({ sink, events }) =>
+          events.map((one) => ({ sink, ...one, diedAt: null })),
+        )
         /** @type {UndeliveredEvent[]} */
-        const all =
-          deliveryState === 'dead' ? [...state.dead.values()] : waiting.map((one) => ({ ...one, diedAt: null }))
-        return pageOf(all, ({ event }) => event.id, limit, after)
+        const all = deliveryState === 'dead' ? [...state.dead.values()].map(({ userId, ...shown }) => shown) : waiting
+        return pageOf(all, ({ event, sink }) => keyOf(event.id, sink), limit, after)
       },
       async count(deliveryState, limit) {
         const waiting = [...state.queues.values()].flatMap(({ events }) => events)
         return Math.min(limit, deliveryState === 'dead' ? state.dead.size : waiting.length)
       },
       async revive(eventId, _now, limit) {
-        const wanted = [...state.dead.values()].filter(({ event }) => eventId === 'all' || event.id === eventId)
+        const wanted = [...state.dead].filter(([, { event }]) => eventId === 'all' || event.id === eventId)
         const revived = wanted.slice(0, limit)
-        for (const { event } of revived) commit(['dead', event.id, null], ...queued(event.user.id, [event]))
+        for (const [key, { userId, sink, event }] of revived) {
+          commit(['dead', key, null], ...queued(userId, [event], sink))
+        }
         return revived.length
       },
       async sweepDead(diedBefore, limit) {
-        const old = [...state.dead.values()].filter(({ diedAt }) => diedAt < diedBefore).slice(0, limit)
-        commit(...old.map(({ event }) => /** @type {Change} */ (['dead', event.id, null])))
+        const old = [...state.dead].filter(([, { diedAt }]) => diedAt < diedBefore).slice(0, limit)
+        commit(...old.map(([key]) => /** @type {Change} */ (['dead', key, null])))
         return old.length
       },
     },
@@ -323,6 +378,9 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
     },
   }
 }
+
+/** @param {string} id @param {SinkName | null} sink */
+const keyOf = (id, sink) => `${id} ${sink ?? ''}`
 
 /**
  * A page in the order of the ids. The cursor is the last id.

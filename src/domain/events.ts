@@ -65,6 +65,20 @@ export type AccountEvent =
 
 export type AccountEventType = AccountEvent['type']
 
+const types: Readonly<Record<AccountEventType, true>> = {
+  registered: true,
+  updated: true,
+  verification_requested: true,
+  verified: true,
+  password_reset: true,
+  logged_in: true,
+  new_sign_in: true,
+  account_under_attack: true,
+  deleted: true,
+}
+/** Every type of event. */
+export const accountEventTypes = Object.keys(types) as readonly AccountEventType[] // safe: it has exactly these keys
+
 /** A user with this many waiting events gets no more, except those that end access. */
 export const maxWaitingEvents = 100
 

@@ -10,6 +10,9 @@ export type EventId = string & { readonly [event]: true }
 /** An id that nothing has yet: it may become that of a user or of an event. */
 export type NewId = UserId & EventId
 
+/** The record of a tenant for events of acts that concern no user: the nil UUID (RFC 9562 section 5.9), which no user has. */
+export const tenantRecordId = '00000000-0000-0000-0000-000000000000' as UserId // safe: a UUID
+
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 /** The id in `text`, in upper or lower case; `null` if it is none. */

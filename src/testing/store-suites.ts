@@ -11,6 +11,7 @@ import { oauthStateStoreContract } from './contracts/oauth-state-store.ts'
 import { outboxContract } from './contracts/outbox.ts'
 import { secretMarkContract } from './contracts/secret-mark.ts'
 import { sessionStoreContract } from './contracts/session-store.ts'
+import { sinksContract } from './contracts/sinks.ts'
 import { tokenRequestsContract } from './contracts/token-requests.ts'
 import { tokenStoreContract } from './contracts/token-store.ts'
 import { userStoreContract } from './contracts/user-store.ts'
@@ -26,6 +27,7 @@ const suites: { readonly [Name in PortName]-?: readonly Suite[] } = {
   ],
   outbox: [
     ofUsers('as an outbox', outboxContract),
+    ofUsers('as an outbox with several sinks', sinksContract),
     ofUsers('as an outbox that is full', fullQueueContract),
     ofUsers('as a store of dead letters', deadLetterContract),
   ],

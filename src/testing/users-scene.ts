@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { UsersRole } from '../adapters/stores/store-backend.ts'
 import { everyOne } from '../application/every-one.ts'
-import type { LeasedEvent, Outbox, UndeliveredEvent } from '../application/ports/stores/outbox.ts'
+import type { LeasedEvent, Outbox, SinkName, SinksOf, UndeliveredEvent } from '../application/ports/stores/outbox.ts'
 import type { Page } from '../application/ports/stores/page.ts'
-import type { AccountEvent } from '../domain/events.ts'
+import { type AccountEvent, accountEventTypes } from '../domain/events.ts'
 import type { EventId } from '../domain/ids.ts'
 import type { User } from '../domain/user.ts'
 import { anEvent, aUser } from './builders.ts'
@@ -42,11 +42,25 @@ export async function withEvents(store: UsersRole, howMany: number): Promise<{ u
 /** Later than the end of every lease and back-off in a suite. */
 const muchLater = (): Date => new Date(Date.now() + 3650 * 86_400_000)
 
-/** Delivers every waiting event except dead letters, in order for each user. */
-export async function deliverAll(outbox: Outbox): Promise<AccountEvent[]> {
+/** The sink of the cases that need only one. */
+export const theSink = 'mail'
+
+/** Sends events of every type to these sinks. */
+export function allTo(...sinks: readonly SinkName[]): SinksOf {
+  return Object.fromEntries(accountEventTypes.map((type) => [type, sinks]))
+}
+
+export async function distributeAll(outbox: Outbox, now: Date, ...sinks: readonly SinkName[]): Promise<void> {
+  const sinksOf = allTo(...(sinks.length === 0 ? [theSink] : sinks))
+  while ((await outbox.distribute(now, 100, sinksOf)) === 100);
+}
+
+/** Delivers every waiting event to one sink, except dead letters, in order for each user. */
+export async function deliverAll(outbox: Outbox, sink: SinkName = theSink): Promise<AccountEvent[]> {
   const delivered = new Map<EventId, AccountEvent>()
   for (;;) {
-    const leases = await outbox.lease(muchLater(), 100, 3600)
+    await distributeAll(outbox, muchLater(), sink)
+    const leases = await outbox.lease(sink, muchLater(), 100, 3600)
     if (leases.length === 0) return [...delivered.values()]
     for (const lease of leases) {
       assert.equal(await outbox.settle(lease), true)
@@ -70,6 +84,8 @@ export function deadLetters(outbox: Outbox): Promise<UndeliveredEvent[]> {
 /** Removes every event, dead letter and request, so that a case sees only its own. */
 export async function forgetWaiting(store: UsersRole): Promise<void> {
   await deliverAll(store.outbox)
+  const waiting = await everyPage((limit, after) => store.outbox.list('waiting', limit, after))
+  for (const { sink } of waiting) if (sink !== null) await deliverAll(store.outbox, sink)
   await store.outbox.sweepDead(muchLater(), 100)
   assert.deepEqual(await deadLetters(store.outbox), [])
   await store.tokenRequests.sweepDead(muchLater(), 100)
@@ -80,21 +96,23 @@ export async function forgetWaiting(store: UsersRole): Promise<void> {
   }
 }
 
-/** The one event that can be leased now. */
+/** The one delivery that can be leased now, after everything is distributed. */
 export async function leaseOne(outbox: Outbox, now: Date, leaseSeconds = 60): Promise<LeasedEvent> {
-  const [lease, ...others] = await outbox.lease(now, 10, leaseSeconds)
+  await distributeAll(outbox, now)
+  const [lease, ...others] = await outbox.lease(theSink, now, 10, leaseSeconds)
   assert.ok(lease, 'nothing could be leased')
   assert.deepEqual(others, [])
   return lease
 }
 
-export async function leaseNothing(outbox: Outbox, now: Date): Promise<void> {
-  assert.deepEqual(await outbox.lease(now, 10, 60), [])
+export async function leaseNothing(outbox: Outbox, now: Date, sink: SinkName = theSink): Promise<void> {
+  await distributeAll(outbox, now)
+  assert.deepEqual(await outbox.lease(sink, now, 10, 60), [])
 }
 
 /**
- * Leases and settles events until this number was delivered. Gives up after a minute, because with a store that lost an
- * event the case would never end.
+ * Distributes, leases and settles events until this number was delivered. Gives up after a minute, because with a store that
+ * lost an event the case would never end.
  */
 export async function relay(
   outbox: Outbox,
@@ -106,7 +124,8 @@ export async function relay(
   while (delivered.length < howMany) {
     assert.ok(Date.now() < giveUpAt, `${delivered.length} of ${howMany} events were delivered`)
     await nextTurn() // an empty lease may resolve at once, and other relays must get their turns
-    for (const lease of await outbox.lease(clock(), 2, 60)) {
+    await outbox.distribute(clock(), 2, allTo(theSink))
+    for (const lease of await outbox.lease(theSink, clock(), 2, 60)) {
       delivered.push(lease.event)
       assert.equal(await outbox.settle(lease), true)
     }

@@ -17,7 +17,7 @@ import type { User } from '../../src/domain/user.ts'
 import { aCredential, aToken, aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { quickHasher } from '../../src/testing/quick-hasher.ts'
-import { changeUserOf, deliveryNeeds, recording } from '../support/scenes/delivery.ts'
+import { changeUserOf, deliveryNeeds, recording, sinksTo } from '../support/scenes/delivery.ts'
 
 const requestId = 'request-of-a-test'
 const [present, wanted, other] = ['old@example.com', 'new@example.com', 'other@example.com'].map(toEmail) as [
@@ -64,7 +64,7 @@ async function scene({
   const all = { ...needs, changeUser: changeUserOf(users) }
   const [update, verify] = [new ChangeOwnAccount(all), new VerifyUser(all)]
   const by = await insert({ email: present, ...fields })
-  const relay = new RelayEvents(needs)
+  const relay = new RelayEvents({ ...needs, sinks: sinksTo(eventHandlers, needs) })
   const tokens = () => eventHandlers.calls.flatMap(({ token }) => token ?? [])
 
   return {

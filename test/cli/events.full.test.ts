@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { sqliteBackend } from '../../src/adapters/stores/sqlite/sqlite.ts'
 import { anEvent, aUser } from '../../src/testing/builders.ts'
+import { distributeAll, theSink } from '../../src/testing/users-scene.ts'
 import { type ScratchModule, scratchModule } from '../adapters/events/scratch-module.ts'
 import { eventually } from '../support/eventually.ts'
 import { call, register } from '../support/http/client.ts'
@@ -102,6 +103,7 @@ describe('portcullis events', () => {
     expect(rest).to.deep.equal({
       id: eventId,
       type: 'registered',
+      sink: 'handlers',
       state: 'dead',
       userId: id,
       attempts,
@@ -128,6 +130,7 @@ describe('portcullis events', () => {
     expect(tries).to.be.above(0)
     expect(rest).to.deep.equal({
       type: 'reset_requested',
+      sink: null,
       state: 'waiting',
       userId: id,
       reason: 'Error: no mail to [address] with [token]',
@@ -148,7 +151,8 @@ describe('portcullis events', () => {
       await Promise.all(letters.slice(at, at + 50).map((user) => users.insert(user, [anEvent(user)])))
     }
     for (let buried = 0; buried < 500; buried += 50) {
-      const leases = await outbox.lease(new Date(), 50, 20)
+      await distributeAll(outbox, new Date())
+      const leases = await outbox.lease(theSink, new Date(), 50, 20)
       await Promise.all(leases.map((lease, at) => outbox.bury(lease, new Date(buried + at), 'no'.repeat(100))))
     }
     await storage.close()

@@ -49,7 +49,7 @@ describe('examples/custom-store', () => {
     expect(command).to.equal('npm run build && node examples/custom-store/prove.js\n')
     const { passed, ...others } = await proved(`${folder}/prove.js`, projectRoot)
     expect(others).to.deep.equal({ code: 0, failed: [] })
-    expect(passed).to.equal(85)
+    expect(passed).to.equal(94)
   })
 
   it('compiles and works unchanged in a project with the package', async () => {

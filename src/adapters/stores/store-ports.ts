@@ -51,6 +51,8 @@ export const storePorts: { readonly [Name in PortName]-?: PortFacts<Required<Sto
   outbox: {
     records: 'events',
     methods: {
+      append: 'write',
+      distribute: 'write',
       lease: 'write',
       renew: 'write',
       settle: 'write',

@@ -13,15 +13,16 @@ import { scrub } from '../../domain/scrub.ts'
 import { type User, viewOf } from '../../domain/user.ts'
 import { issueToken } from '../one-time-tokens/issue-token.ts'
 import type { DueWork } from '../ports/due-work.ts'
-import { isFinal } from '../ports/event-handlers.ts'
+import { type EventHandlers, isFinal } from '../ports/event-handlers.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
 import type { LeasedRequest, TokenRequests } from '../ports/stores/token-requests.ts'
-import { callTypeOf, type DeliveryNeeds, defaultLeaseSeconds } from './delivery-needs.ts'
+import { callTypeOf, type DeliveryNeeds, defaultLeaseSeconds, type HandlerNeeds } from './delivery-needs.ts'
 import { problemOf, reasonOf, retryAt } from './delivery-problem.ts'
 import { TaskQueue } from './task-queue.ts'
 
-interface Needs extends DeliveryNeeds {
+interface Needs extends DeliveryNeeds, HandlerNeeds {
+  eventHandlers: EventHandlers
   tokenRequests: TokenRequests
   expiringIds: ExpiringIds
   keyRing: KeyRing
@@ -153,7 +154,7 @@ export class DeliverTokens implements DueWork {
     const { tokenRequests, clock, random, report, lifetimes } = this.#needs
     const { request } = lease
     const attempts = lease.attempts + 1
-    const delivery = { eventId: request.eventId, type: callTypeOf[request.purpose], attempts }
+    const delivery = { sink: null, eventId: request.eventId, type: callTypeOf[request.purpose], attempts }
     let isBound: boolean | null = null
     try {
       try {

@@ -1,23 +1,26 @@
 import type { RequestPurpose } from '../../domain/one-time-token.ts'
-import type { EventHandlers, TokenCallType } from '../ports/event-handlers.ts'
+import type { TokenCallType } from '../ports/event-handlers.ts'
 import type { TokenStore } from '../ports/stores/token-store.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import type { Timers } from '../ports/timers.ts'
 import type { DeliveryProblem } from './delivery-problem.ts'
 
-/** The common needs of the two use cases that deliver: events, and token requests. */
+/** The needs of every use case that delivers. */
 export interface DeliveryNeeds {
-  users: UserStore
-  tokens: TokenStore
-  eventHandlers: EventHandlers
-  tenant: string
   clock: () => Date
   timers: Timers
   random: () => number
-  handlerTimeoutSeconds: number
   /** The length of a lease; 20 by default. After it, other processes take over the work of a process that has died. */
   leaseSeconds?: number
   report: (problem: DeliveryProblem) => void
+}
+
+/** The needs of all that calls handlers. */
+export interface HandlerNeeds {
+  users: UserStore
+  tokens: TokenStore
+  tenant: string
+  handlerTimeoutSeconds: number
 }
 
 export const defaultLeaseSeconds = 20

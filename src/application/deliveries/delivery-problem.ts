@@ -1,8 +1,11 @@
 import type { EventId } from '../../domain/ids.ts'
 import { type HandlerCallType, HandlerFailed } from '../ports/event-handlers.ts'
+import type { SinkName } from '../ports/stores/outbox.ts'
 
 /** A failed delivery in the form that a log may hold: no address, no token, no message of an error. */
 export interface DeliveryProblem {
+  /** The sink of an event; `null` for a token request, which calls all handlers. */
+  readonly sink: SinkName | null
   readonly eventId: EventId
   readonly type: HandlerCallType
   readonly attempts: number
@@ -17,7 +20,7 @@ export interface DeliveryProblem {
 }
 
 export function problemOf(
-  delivery: Pick<DeliveryProblem, 'eventId' | 'type' | 'attempts'>,
+  delivery: Pick<DeliveryProblem, 'sink' | 'eventId' | 'type' | 'attempts'>,
   outcome: DeliveryProblem['outcome'],
   error: unknown,
 ): DeliveryProblem {

@@ -2,7 +2,7 @@ import type { EventId, UserId } from '../../domain/ids.ts'
 import { hasExpired, type RequestPurpose } from '../../domain/one-time-token.ts'
 import { everyOne } from '../every-one.ts'
 import type { HandlerCallType } from '../ports/event-handlers.ts'
-import type { Outbox } from '../ports/stores/outbox.ts'
+import type { Outbox, SinkName } from '../ports/stores/outbox.ts'
 import type { DeliveryState } from '../ports/stores/page.ts'
 import type { TokenRequests } from '../ports/stores/token-requests.ts'
 import { callTypeOf } from './delivery-needs.ts'
@@ -11,6 +11,8 @@ import { callTypeOf } from './delivery-needs.ts'
 export interface Undelivered {
   readonly id: EventId
   readonly type: HandlerCallType
+  /** `null` for a token request, and for an event that waits for its distribution to sinks. */
+  readonly sink: SinkName | null
   readonly state: DeliveryState
   /** `null` for a request that was not tried: its address may belong to no user. */
   readonly userId: UserId | null
@@ -35,11 +37,11 @@ export class ListUndelivered {
   async *execute(): AsyncGenerator<Undelivered> {
     const { outbox, tokenRequests } = this.#needs
     for (const state of ['dead', 'waiting'] as const) {
-      for await (const { event, ...one } of everyOne((after) => outbox.list(state, pageSize, after))) {
-        yield { id: event.id, type: event.type, state, userId: event.user.id, at: event.at, ...one }
+      for await (const { event, sink, ...one } of everyOne((after) => outbox.list(state, pageSize, after))) {
+        yield { id: event.id, type: event.type, sink, state, userId: event.user.id, at: event.at, ...one }
       }
       for await (const { request, ...one } of everyOne((after) => tokenRequests.list(state, pageSize, after))) {
-        yield { id: request.eventId, type: callTypeOf[request.purpose], state, at: request.at, ...one }
+        yield { id: request.eventId, type: callTypeOf[request.purpose], sink: null, state, at: request.at, ...one }
       }
     }
   }

@@ -6,7 +6,7 @@ import type { Ports } from './ports.ts'
 
 interface Needs {
   readonly useCases: Pick<UseCases, 'relayEvents' | 'deliverTokens' | 'sweep'>
-  readonly ports: Pick<Ports, 'outbox' | 'clock'>
+  readonly ports: Pick<Ports, 'clock'>
   /** Another process delivers the events. This one still sweeps expired records. */
   readonly leavesEvents: boolean
   /** Asks the stores whether they answer, and logs an outage. Never rejects. */
@@ -23,7 +23,7 @@ const firstChoresMilliseconds = 200
 /** The background work of a tenant. */
 export function deliveriesOf({ useCases, ports, leavesEvents, failing, log }: Needs) {
   const { relayEvents, deliverTokens, sweep } = useCases
-  const { clock, outbox } = ports
+  const { clock } = ports
   let events: DeliveryLoop | null = null
   let requests: DeliveryLoop | null = null
   const timers: NodeJS.Timeout[] = []
@@ -87,7 +87,7 @@ export function deliveriesOf({ useCases, ports, leavesEvents, failing, log }: Ne
     },
 
     // Only for events: a store cannot tell when the next token request is due.
-    nextDue: async () => (leavesEvents ? null : outbox.nextDue()),
+    nextDue: async () => (leavesEvents ? null : relayEvents.nextDue()),
 
     /** Ends the chores. */
     close() {

@@ -31,10 +31,17 @@ export async function openHandlers(settings: Settings, needs: Needs) {
           throw thrown
         })
   if (leased && losesTokens(settings, leased.value.module)) log.warn({ tenant }, lostTokens)
-  const printed = console && own === undefined ? consoleHandlers(write, tenant) : null
-  const all = [mail?.eventHandlers, own, leased?.value.module, printed].filter((one) => one != null)
+  const printed = console && own === undefined ? consoleHandlers(write, tenant) : undefined
+  const sinks = [
+    { name: 'mail', handlers: mail?.eventHandlers },
+    { name: 'handlers', handlers: own ?? leased?.value.module },
+    { name: 'console', handlers: printed },
+  ].flatMap(({ name, handlers }) => (handlers === undefined ? [] : [{ name, handlers }]))
   return {
-    eventHandlers: combinedHandlers(all),
+    /** Each gets the events through a queue of its own. */
+    sinks,
+    /** All of them, for token requests and questions. */
+    eventHandlers: combinedHandlers(sinks.map(({ handlers }) => handlers)),
     mailbox: mail?.mailbox ?? null,
     async close() {
       await Promise.all([mail?.close(), leased?.release()])

@@ -4,6 +4,8 @@ import { deviceTokens } from '../../adapters/crypto/device-tokens.ts'
 import { newId } from '../../adapters/crypto/new-id.ts'
 import { providerVault } from '../../adapters/crypto/provider-vault.ts'
 import { passwordValidation } from '../../application/accounts/password-validation.ts'
+import { HandlerSink, type NamedHandlers } from '../../application/deliveries/handler-sink.ts'
+import { SessionsSink } from '../../application/deliveries/sessions-sink.ts'
 import { CountedLimits } from '../../application/limits/counted-limits.ts'
 import { unlimited } from '../../application/limits/limits.ts'
 import type { Attack } from '../../application/limits/report-attack.ts'
@@ -21,6 +23,8 @@ interface Opened extends Pick<OpenStores, 'users' | 'sessions' | 'tokens' | 'oau
   readonly tenant: string
   readonly hasher: PasswordHasher
   readonly eventHandlers: EventHandlers
+  /** The handlers that get events, each as a sink. */
+  readonly handlers: readonly NamedHandlers[]
   readonly clock: () => Date
   readonly keyRing: DerivedKeys
   /** Called for each attempt that the counter of an account refuses. */
@@ -34,14 +38,17 @@ export type Ports = ReturnType<typeof portsOf>
 
 /** Turns settings and opened resources into the needs of use cases. */
 export function portsOf(settings: Settings, opened: Opened) {
-  const { users, keyRing, attacked, withheld, ...others } = opened
-  const { clock, hasher, limiter, eventHandlers, tenant } = opened
+  const { users, keyRing, attacked, withheld, handlers, ...others } = opened
+  const { clock, hasher, limiter, eventHandlers, sessions, tokens, tenant } = opened
   const devices = deviceTokens(keyRing.deviceTokenKey, clock)
   const lifetimes = lifetimesOf(settings)
   const counted = { limiter, keyRing, deviceTokens: devices, figures: settings.limits, clock, attacked, withheld }
+  const handlerTimeoutSeconds = settings.handlers.timeoutSeconds
+  const forSinks = { users: users.users, sessions, tokens, keyRing, tenant, handlerTimeoutSeconds }
   return {
     ...others,
     ...userPortsOf(settings, { users: users.users, hasher, clock }),
+    sinks: [new SessionsSink(forSinks), ...handlers.map((one) => new HandlerSink(one, forSinks))],
     outbox: users.outbox,
     tokenRequests: users.tokenRequests,
     expiringIds: users.expiringIds,
@@ -52,15 +59,13 @@ export function portsOf(settings: Settings, opened: Opened) {
     newToken,
     providerNames: new Set(enabledOf(settings.providers).map(([name]) => name)),
     freshLoginSeconds: settings.security.freshLoginSeconds || null,
-    newAddressTokens: settings.security.confirmEmailChange
-      ? { tokens: others.tokens, keyRing, clock, lifetimes }
-      : null,
+    newAddressTokens: settings.security.confirmEmailChange ? { tokens, keyRing, clock, lifetimes } : null,
     validatePassword: passwordValidation({ eventHandlers, tenant, clock, newId }),
     requiresSession: settings.verification.requiresSession,
     maxOpenJourneys: settings.security.maxOpenJourneys,
     lifetimes,
     leaseSeconds: settings.events.leaseSeconds,
-    handlerTimeoutSeconds: settings.handlers.timeoutSeconds,
+    handlerTimeoutSeconds,
   }
 }
 

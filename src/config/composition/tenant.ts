@@ -143,6 +143,7 @@ function portsFrom({ master, handlers, stores, hasher }: Resources, needs: PortN
     keyRing: keyRingOf(master, id),
     hasher,
     eventHandlers: handlers.eventHandlers,
+    handlers: handlers.sinks,
     clock,
     attacked: (attack) => signals.emit('attacked', attack),
     wakeRelay: () => signals.emit('eventsWritten'),

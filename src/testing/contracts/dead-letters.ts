@@ -3,7 +3,7 @@ import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import type { LeasedEvent, Outbox } from '../../application/ports/stores/outbox.ts'
 import { anEvent, aUser } from '../builders.ts'
 import type { Cases } from '../cases.ts'
-import { deadLetters, deliverAll, leaseNothing, leaseOne, withEvents } from '../users-scene.ts'
+import { deadLetters, deliverAll, leaseNothing, leaseOne, theSink, withEvents } from '../users-scene.ts'
 
 /** Makes a dead letter of the one event that can be leased now. */
 async function buried(store: UsersRole, now: Date, reason = 'it threw'): Promise<LeasedEvent> {
@@ -21,14 +21,14 @@ export function deadLetterContract({ on }: Cases<UsersRole>): void {
     const diedAt = inSeconds(11)
     assert.equal(await store.outbox.bury(lease, diedAt, 'the handler threw: “no”'), true)
     const [event] = events
-    const expected = [{ event, attempts: 2, reason: 'the handler threw: “no”', diedAt }]
+    const expected = [{ sink: theSink, event, attempts: 2, reason: 'the handler threw: “no”', diedAt }]
     assert.deepEqual(await deadLetters(store.outbox), expected)
     assert.deepEqual(await deadLetters(second.outbox), expected)
     const next = await leaseOne(store.outbox, inSeconds(11))
     assert.deepEqual(next.event, events[1])
     assert.equal(next.attempts, 1)
     assert.equal(await store.outbox.settle(next), true)
-    assert.equal(await store.outbox.nextDue(), null)
+    assert.equal(await store.outbox.nextDue([theSink]), null)
   })
 
   on('lists each dead letter once, and no waiting event among them', async ({ store, inSeconds }) => {

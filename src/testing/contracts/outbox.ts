@@ -6,7 +6,17 @@ import type { AccountEvent } from '../../domain/events.ts'
 import type { EventId } from '../../domain/ids.ts'
 import { anEvent, aUser } from '../builders.ts'
 import { type Cases, range } from '../cases.ts'
-import { deadLetters, deliverAll, everyPage, leaseNothing, leaseOne, relay, withEvents } from '../users-scene.ts'
+import {
+  deadLetters,
+  deliverAll,
+  distributeAll,
+  everyPage,
+  leaseNothing,
+  leaseOne,
+  relay,
+  theSink,
+  withEvents,
+} from '../users-scene.ts'
 
 /** Asserts that the holder of the lease can change nothing any more. */
 async function hasLost({ outbox }: UsersRole, lease: LeasedEvent): Promise<void> {
@@ -78,8 +88,9 @@ export function outboxContract({ on }: Cases<UsersRole>): void {
 
   on('leases one event of each of at most the given number of users', async ({ store, clock }) => {
     const written = await Promise.all(range(5).map(() => withEvents(store, 2)))
+    await distributeAll(store.outbox, clock())
     const batches = []
-    for (let time = 0; time < 4; time++) batches.push(await store.outbox.lease(clock(), 2, 60))
+    for (let time = 0; time < 4; time++) batches.push(await store.outbox.lease(theSink, clock(), 2, 60))
     const sizes = batches.map((batch) => batch.length)
     assert.deepEqual(sizes, [2, 2, 1, 0])
     const ids = batches.flat().map((lease) => lease.event.id)
@@ -88,7 +99,8 @@ export function outboxContract({ on }: Cases<UsersRole>): void {
 
   on('leases each event to exactly one of many concurrent callers', async ({ store, clock, atOnce }) => {
     const written = await Promise.all(range(8).map(() => withEvents(store, 1)))
-    const batches = await atOnce(range(24), (one) => one.outbox.lease(clock(), 3, 60))
+    await distributeAll(store.outbox, clock())
+    const batches = await atOnce(range(24), (one) => one.outbox.lease(theSink, clock(), 3, 60))
     for (const batch of batches) assert.ok(batch.length <= 3)
     const ids = batches.flat().map((lease) => lease.event.id)
     assert.deepEqual(ids.sort(), written.flatMap(({ events }) => events.map(({ id }) => id)).sort())
@@ -192,7 +204,7 @@ export function outboxContract({ on }: Cases<UsersRole>): void {
     assert.equal(await store.users.replace(user, []), 'stored')
     assert.equal(await store.users.remove({ ...user, version: user.version + 1 }, [later]), 'removed')
     await leaseNothing(store.outbox, inSeconds(99))
-    assert.deepEqual(await store.outbox.nextDue(), inSeconds(100))
+    assert.deepEqual(await store.outbox.nextDue([theSink]), inSeconds(100))
     assert.deepEqual((await leaseOne(store.outbox, inSeconds(100))).event, events[0])
   })
 
@@ -230,12 +242,14 @@ export function outboxContract({ on }: Cases<UsersRole>): void {
     const waiting = () => everyPage((limit, after) => second.outbox.list('waiting', limit, after))
     const sorted = <T extends { readonly event: AccountEvent }>(events: readonly T[]): T[] =>
       [...events].sort((one, other) => (one.event.id < other.event.id ? -1 : 1))
-    const untried = written.flatMap(({ events }) =>
-      events.map((event) => ({ event, attempts: 0, reason: null, diedAt: null })),
-    )
-    assert.deepEqual(sorted(await waiting()), sorted(untried))
+    const listed = (sink: string | null) =>
+      written.flatMap(({ events }) => events.map((event) => ({ sink, event, attempts: 0, reason: null, diedAt: null })))
+    assert.deepEqual(sorted(await waiting()), sorted(listed(null)))
 
-    const leases = await store.outbox.lease(inSeconds(0), 10, 60)
+    await distributeAll(store.outbox, inSeconds(0))
+    const untried = listed(theSink)
+    assert.deepEqual(sorted(await waiting()), sorted(untried))
+    const leases = await store.outbox.lease(theSink, inSeconds(0), 10, 60)
     const failed = leases[0]?.event
     assert.ok(failed !== undefined && leases[0] !== undefined)
     assert.equal(await store.outbox.postpone(leases[0], inSeconds(500), 'the handler threw: “no”'), true)
@@ -246,21 +260,25 @@ export function outboxContract({ on }: Cases<UsersRole>): void {
     assert.deepEqual(sorted(await waiting()), sorted(tried))
   })
 
-  on('returns when the next lease may succeed', async ({ store, inSeconds }) => {
-    assert.equal(await store.outbox.nextDue(), null)
+  on('returns when the next distribution or lease may succeed', async ({ store, inSeconds }) => {
+    const nextDue = () => store.outbox.nextDue([theSink])
+    assert.equal(await nextDue(), null)
     await withEvents(store, 2)
-    const due = await store.outbox.nextDue()
-    assert.ok(due !== null && due <= inSeconds(0), 'a new event is due at once')
+    for (const sinks of [[theSink], []]) {
+      const due = await store.outbox.nextDue(sinks)
+      assert.ok(due !== null && due <= inSeconds(0), 'a new event is due at once')
+    }
     const lease = await leaseOne(store.outbox, inSeconds(0), 30)
-    assert.deepEqual(await store.outbox.nextDue(), inSeconds(30))
+    assert.deepEqual(await nextDue(), inSeconds(30))
     assert.equal(await store.outbox.renew(lease, inSeconds(40)), true)
-    assert.deepEqual(await store.outbox.nextDue(), inSeconds(40))
+    assert.deepEqual(await nextDue(), inSeconds(40))
     assert.equal(await store.outbox.postpone(lease, inSeconds(100), 'it threw'), true)
-    assert.deepEqual(await store.outbox.nextDue(), inSeconds(100))
+    assert.deepEqual(await nextDue(), inSeconds(100))
+    assert.equal(await store.outbox.nextDue(['another']), null)
     await withEvents(store, 1)
     assert.equal(await store.outbox.settle(await leaseOne(store.outbox, inSeconds(0), 10)), true)
-    assert.deepEqual(await store.outbox.nextDue(), inSeconds(100))
+    assert.deepEqual(await nextDue(), inSeconds(100))
     await deliverAll(store.outbox)
-    assert.equal(await store.outbox.nextDue(), null)
+    assert.equal(await nextDue(), null)
   })
 }

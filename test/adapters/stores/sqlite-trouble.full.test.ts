@@ -11,6 +11,7 @@ import { batchWriter } from '../../../src/adapters/stores/sqlite/write/batch.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
 import type { User } from '../../../src/domain/user.ts'
 import { anEvent, aSession, aUser } from '../../../src/testing/builders.ts'
+import { distributeAll, theSink } from '../../../src/testing/users-scene.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import { inTime } from '../../support/in-time.ts'
 import { sqliteFolder } from '../../support/stores/sqlite.ts'
@@ -44,7 +45,8 @@ describe('the SQLite store during faults', () => {
     expect(await users.find(first.id)).to.deep.equal(first)
     expect(await users.find(failing.id)).to.equal(null)
     expect(await users.find(last.id)).to.deep.equal(last)
-    const leases = await outbox.lease(at.clock(), 10, 60)
+    await distributeAll(outbox, at.clock())
+    const leases = await outbox.lease(theSink, at.clock(), 10, 60)
     expect(leases.map(({ userId }) => userId)).to.have.members([first.id, last.id])
   })
 

@@ -6,7 +6,7 @@ import { runDue } from '../../../src/application/deliveries/run-due.ts'
 import type { User } from '../../../src/domain/user.ts'
 import { anAccount, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
-import { changeUserOf, deliveryNeeds, metadataAt, recording } from '../../support/scenes/delivery.ts'
+import { changeUserOf, deliveryNeeds, metadataAt, recording, sinksTo } from '../../support/scenes/delivery.ts'
 
 describe('promoting a user', () => {
   const requestId = 'request-1'
@@ -20,7 +20,7 @@ describe('promoting a user', () => {
     const promote = new PromoteUser({ users, changeUser: changeUserOf(users), clock, newId })
     const answer = await promote.execute({ email: user.email, requestId })
     const eventHandlers = recording()
-    await runDue(new RelayEvents({ ...needs, eventHandlers, handlerTimeoutSeconds: 10 }))
+    await runDue(new RelayEvents({ ...needs, sinks: sinksTo(eventHandlers, needs) }))
     return { user, answer, stored: await users.find(user.id), calls: eventHandlers.calls }
   }
 

@@ -1,6 +1,8 @@
 import { expect } from 'chai'
+import { HandlerSink } from '../../../src/application/deliveries/handler-sink.ts'
 import { RelayEvents } from '../../../src/application/deliveries/relay-events.ts'
 import { runDue } from '../../../src/application/deliveries/run-due.ts'
+import { SessionsSink } from '../../../src/application/deliveries/sessions-sink.ts'
 import { HandlerFailed } from '../../../src/application/ports/event-handlers.ts'
 import { MailRefused } from '../../../src/application/ports/mailer.ts'
 import type { SessionStore } from '../../../src/application/ports/stores/session-store.ts'
@@ -11,7 +13,7 @@ import { Unavailable } from '../../../src/domain/refusal.ts'
 import { endSessions } from '../../../src/domain/user.ts'
 import { aSession, aToken, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
-import { deadLetters } from '../../../src/testing/users-scene.ts'
+import { deadLetters, distributeAll } from '../../../src/testing/users-scene.ts'
 import {
   deliveryNeeds,
   hanging,
@@ -19,11 +21,13 @@ import {
   passwordChanged,
   recording,
   registered,
+  sinksTo,
 } from '../../support/scenes/delivery.ts'
 
 async function setUp(eventHandlers = recording()) {
   const clock = fixedClock()
-  const needs = { ...(await deliveryNeeds(clock)), eventHandlers, handlerTimeoutSeconds: 10 }
+  const stores = await deliveryNeeds(clock)
+  const needs = { ...stores, sinks: sinksTo(eventHandlers, stores) }
   const insertMany = async (howMany: number): Promise<void> => {
     for (let count = 0; count < howMany; count++) {
       const user = aUser()
@@ -78,18 +82,18 @@ describe('RelayEvents', () => {
     const user = aUser()
     const events = [registered(user, clock()), passwordChanged(user, clock()), registered(user, clock())]
     await users.insert(user, events)
-    expect(await runDue(relay)).to.equal(3)
+    expect(await runDue(relay), 'three calls, and one removal of sessions').to.equal(4)
     expect(calls.map((call) => call.context.eventId)).to.deep.equal(events.map((event) => event.id))
     expect(calls.map((call) => call.changes)).to.deep.equal([undefined, { password: true }, undefined])
   })
 
-  it('settles an event without a handler', async () => {
+  it('removes an event without a handler', async () => {
     const { users, relay, outbox, calls, clock } = await setUp(recording(undefined, 'registered'))
     const user = aUser()
     await users.insert(user, [registered(user, clock())])
-    expect(await runDue(relay)).to.equal(1)
+    expect(await runDue(relay)).to.equal(0)
     expect(calls).to.deep.equal([])
-    expect(await outbox.nextDue()).to.equal(null)
+    expect(await outbox.nextDue(['handlers', 'sessions'])).to.equal(null)
   })
 
   it('repeats a failed event with the same id after 1 s, 2 s, 4 s, and delays only the events of its user', async () => {
@@ -138,7 +142,7 @@ describe('RelayEvents', () => {
       expect(await deadLetters(outbox)).to.deep.equal([])
       const before = clock().getTime()
       await runDue(relay)
-      const due = (await outbox.nextDue())?.getTime() ?? before
+      const due = (await outbox.nextDue(['handlers', 'sessions']))?.getTime() ?? before
       pauses.push((due - before) / 1000)
       clock.advance((due - before) / 1000)
     }
@@ -175,8 +179,9 @@ describe('RelayEvents', () => {
     const { users, relay, outbox, calls, clock, problems } = await setUp()
     const user = aUser()
     await users.insert(user, [registered(user, clock()), passwordChanged(user, clock())])
+    await distributeAll(outbox, clock(), 'handlers')
     for (let crash = 1; crash <= 10; crash++) {
-      expect(await outbox.lease(clock(), 1, 20)).to.have.length(1)
+      expect(await outbox.lease('handlers', clock(), 1, 20)).to.have.length(1)
       clock.advance(20)
     }
     await runDue(relay)
@@ -221,6 +226,43 @@ describe('RelayEvents', () => {
     await relay.idle()
   })
 
+  it('makes sixteen deliveries to another sink while sixteen hang', async () => {
+    const { handlers, finish, running } = hanging()
+    const { needs, insertMany } = await setUp(handlers)
+    const other = recording()
+    const mail = new HandlerSink({ name: 'mail', handlers: other }, { ...needs, handlerTimeoutSeconds: 10 })
+    const relay = new RelayEvents({ ...needs, sinks: [...needs.sinks, mail] })
+    await insertMany(40)
+    for (let round = 0; round < 3; round++) {
+      await relay.startDue()
+      await new Promise(setImmediate)
+    }
+    expect([running(), other.calls.length]).to.deep.equal([16, 40])
+    finish()
+    await relay.idle()
+  })
+
+  it('does not repeat a delivery that another sink took, in another process either', async () => {
+    const isDown = { mail: true, handlers: false }
+    const sent = { mail: 0, handlers: 0 }
+    const { needs, users, clock } = await setUp()
+    const sink = (name: 'mail' | 'handlers') => {
+      const handlers = recording(() => (isDown[name] ? fail() : void sent[name]++))
+      return new HandlerSink({ name, handlers }, { ...needs, handlerTimeoutSeconds: 10 })
+    }
+    const newProcess = () => new RelayEvents({ ...needs, sinks: [sink('mail'), sink('handlers')] })
+    const user = aUser()
+    await users.insert(user, [registered(user, clock())])
+    for (let process = 0; process < 3; process++) {
+      await runDue(newProcess())
+      clock.advance(300)
+    }
+    expect(sent).to.deep.equal({ mail: 0, handlers: 1 })
+    isDown.mail = false
+    await runDue(newProcess())
+    expect(sent).to.deep.equal({ mail: 1, handlers: 1 })
+  })
+
   it('renews its lease while the handler runs, so no other process delivers the event', async () => {
     const { handlers, finish } = hanging()
     const { needs, insertMany, clock } = await setUp(handlers)
@@ -251,7 +293,7 @@ describe('RelayEvents', () => {
     await insertMany(1)
     await relay.startDue()
     clock.advance(21)
-    const [other] = await outbox.lease(clock(), 1, 20)
+    const [other] = await outbox.lease('handlers', clock(), 1, 20)
     finish()
     await relay.idle()
     if (other === undefined) throw new Error('the lease did not run out')
@@ -264,7 +306,7 @@ describe('RelayEvents', () => {
     await insertMany(20)
     await Promise.all([relay.startDue(), relay.startDue()])
     await relay.giveBack()
-    const leases = await outbox.lease(clock(), 100, 20)
+    const leases = await outbox.lease('handlers', clock(), 100, 20)
     expect(leases.map(({ attempts }) => attempts)).to.deep.equal(Array(20).fill(1))
     finish()
     await relay.idle()
@@ -282,7 +324,7 @@ describe('RelayEvents', () => {
     expect(problems.map(({ outcome, error }) => [outcome, error])).to.deep.equal([['unknown', 'Unavailable']])
   })
 
-  describe('before it calls the handler', () => {
+  describe('beside the handlers', () => {
     it('removes ended sessions, but not the kept one and not later ones', async () => {
       const { users, sessions, relay, clock } = await setUp()
       const asking = aSession({ generation: 0 })
@@ -311,7 +353,7 @@ describe('RelayEvents', () => {
       const user = aUser()
       for (let count = 0; count < 1001; count++) await sessions.put(aSession({ userId: user.id, generation: -1 }))
       await users.insert(user, [passwordChanged(user, clock())])
-      await runDue(new RelayEvents({ ...needs, sessions: watched }))
+      await runDue(new RelayEvents({ ...needs, sinks: [new SessionsSink({ ...needs, sessions: watched })] }))
       expect(await sessions.listOf(user.id)).to.deep.equal([])
       expect(limits).to.deep.equal([1000, 1000, 1000])
     })
@@ -352,21 +394,29 @@ describe('RelayEvents', () => {
       ])
     })
 
-    it('tries again, and at last calls the handler without removing the sessions', async () => {
+    it('calls the handlers during an outage of the sessions, which becomes a dead letter of its own', async () => {
       const { needs, users, outbox, sessions, clock, calls } = await setUp()
-      const unreachable = { ...sessions, removeAllOf: () => Promise.reject(new Unavailable('sessions')) }
-      const relay = new RelayEvents({ ...needs, sessions: unreachable })
+      let isDown = true
+      const { removeAllOf } = sessions
+      sessions.removeAllOf = (id) => (isDown ? Promise.reject(new Unavailable('sessions')) : removeAllOf(id))
+      const relay = new RelayEvents(needs)
       const user = aUser()
+      const session = aSession({ userId: user.id })
+      await sessions.put(session)
       await users.insert(user, [])
       await users.remove(user, [accountEvent('deleted', user, metadataAt(clock()))])
       for (let attempt = 1; attempt <= 10; attempt++) {
-        expect(calls).to.have.length(0)
         await runDue(relay)
+        expect(calls).to.have.length(1)
         clock.advance(300)
       }
-      expect(calls).to.have.length(1)
-      expect(await deadLetters(outbox)).to.deep.equal([])
-      expect(await outbox.nextDue()).to.equal(null)
+      expect((await deadLetters(outbox)).map(({ sink, attempts }) => [sink, attempts])).to.deep.equal([
+        ['sessions', 10],
+      ])
+      isDown = false
+      await outbox.revive('all', clock(), 10)
+      await runDue(relay)
+      expect([calls.length, await sessions.find(session.digest)]).to.deep.equal([1, null])
     })
   })
 })

@@ -3,7 +3,7 @@ import { Sweep } from '../../../src/application/deliveries/sweep.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
 import { anOAuthState, aSession, aToken, aTokenRequest, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
-import { deadLetters } from '../../../src/testing/users-scene.ts'
+import { deadLetters, distributeAll, theSink } from '../../../src/testing/users-scene.ts'
 import { deliveryNeeds, registered } from '../../support/scenes/delivery.ts'
 
 /** Has `rows` to remove, and records the limits of the calls. */
@@ -40,7 +40,8 @@ describe('the sweep', () => {
     const user = aUser()
     await users.insert(user, [registered(user, clock()), registered(user, clock())])
     const bury = async () => {
-      const [lease] = await outbox.lease(clock(), 1, 20)
+      await distributeAll(outbox, clock())
+      const [lease] = await outbox.lease(theSink, clock(), 1, 20)
       if (lease !== undefined) await outbox.bury(lease, clock(), 'no')
     }
     const buryRequest = async () => {

@@ -6,6 +6,7 @@ import { RequestToken } from '../../../src/application/one-time-tokens/request-t
 import { HandlerFailed } from '../../../src/application/ports/event-handlers.ts'
 import { aTokenRequest, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
+import { distributeAll, theSink } from '../../../src/testing/users-scene.ts'
 import { deliveryNeeds, metadataAt, recording, registered } from '../../support/scenes/delivery.ts'
 
 const lifetimes = { reset_password: 900, verify_email: 86_400 }
@@ -99,7 +100,8 @@ describe('undelivered requests for tokens', () => {
     const events = Array.from({ length: 450 }, () => registered(owner, clock()))
     await users.insert(owner, events)
     for (const _ of events.slice(0, 300)) {
-      const [lease] = await outbox.lease(clock(), 1, 20)
+      await distributeAll(outbox, clock())
+      const [lease] = await outbox.lease(theSink, clock(), 1, 20)
       if (lease !== undefined) await outbox.bury(lease, clock(), 'no')
     }
     await ask('reset_password')

@@ -7,6 +7,7 @@ import { Unavailable } from '../../../src/domain/refusal.ts'
 import type { User } from '../../../src/domain/user.ts'
 import { anEvent, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
+import { distributeAll, theSink } from '../../../src/testing/users-scene.ts'
 import { changeUserOf, deliveryNeeds, recording } from '../../support/scenes/delivery.ts'
 
 describe('the event of a login', () => {
@@ -52,7 +53,8 @@ describe('the event of a login', () => {
     await users.insert(verified, [])
     await users.replace({ ...verified, email }, [])
     await logIn(verified)
-    const [lease] = await outbox.lease(clock(), 1, 60)
+    await distributeAll(outbox, clock())
+    const [lease] = await outbox.lease(theSink, clock(), 1, 60)
     expect(lease?.event).to.deep.include({ type: 'logged_in' }).and.have.nested.property('user.email', email)
   })
 

@@ -27,6 +27,7 @@ describe('the use cases of a tenant', () => {
       tenant: 'default',
       hasher: quickHasher,
       eventHandlers: recording(),
+      handlers: [],
       clock: () => new Date(),
       keyRing: derivedKeys(goodSecret),
       report() {},

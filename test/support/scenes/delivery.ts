@@ -3,6 +3,9 @@ import { derivedKeys } from '../../../src/adapters/crypto/derived-keys.ts'
 import { memoryBackend } from '../../../src/adapters/stores/memory/memory.ts'
 import { ChangeUser } from '../../../src/application/change-user.ts'
 import type { DeliveryProblem } from '../../../src/application/deliveries/delivery-problem.ts'
+import { HandlerSink, type HandlerSinkNeeds } from '../../../src/application/deliveries/handler-sink.ts'
+import { type SessionsNeeds, SessionsSink } from '../../../src/application/deliveries/sessions-sink.ts'
+import type { Sink } from '../../../src/application/deliveries/sink.ts'
 import { unlimited } from '../../../src/application/limits/limits.ts'
 import type { EventHandlers, HandlerCallType } from '../../../src/application/ports/event-handlers.ts'
 import type { UserStore } from '../../../src/application/ports/stores/user-store.ts'
@@ -31,6 +34,17 @@ export async function deliveryNeeds(clock: () => Date) {
     problems,
     report: (problem: DeliveryProblem) => void problems.push(problem),
   }
+}
+
+/** A sink that removes ended sessions, and one that calls the handlers. */
+export function sinksTo(
+  handlers: EventHandlers,
+  needs: SessionsNeeds & Omit<HandlerSinkNeeds, 'handlerTimeoutSeconds'>,
+): readonly Sink[] {
+  return [
+    new SessionsSink(needs),
+    new HandlerSink({ name: 'handlers', handlers }, { ...needs, handlerTimeoutSeconds: 10 }),
+  ]
 }
 
 export const changeUserOf = (users: UserStore): ChangeUser => new ChangeUser({ users, timers, random: Math.random })

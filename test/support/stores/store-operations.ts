@@ -16,7 +16,7 @@ export function everyOperation(store: StorePorts): Operations {
   const session = aSession()
   const state = anOAuthState()
   const now = new Date()
-  const lease = { userId: user.id, leaseId: 'lease', event: anEvent(user), attempts: 1 }
+  const lease = { sink: 'mail', userId: user.id, leaseId: 'lease', event: anEvent(user), attempts: 1 }
   return {
     ...(users && {
       find: () => users.find(user.id),
@@ -29,13 +29,15 @@ export function everyOperation(store: StorePorts): Operations {
       passwordSchemes: () => users.passwordSchemes(),
     }),
     ...(outbox && {
-      lease: () => outbox.lease(now, 10, 60),
+      append: () => outbox.append([anEvent(user)]),
+      distribute: () => outbox.distribute(now, 10, { registered: ['mail'] }),
+      lease: () => outbox.lease('mail', now, 10, 60),
       renew: () => outbox.renew(lease, now),
       settle: () => outbox.settle(lease),
       postpone: () => outbox.postpone(lease, now, 'reason'),
       bury: () => outbox.bury(lease, now, 'reason'),
       release: () => outbox.release(lease),
-      nextDue: () => outbox.nextDue(),
+      nextDue: () => outbox.nextDue(['mail']),
       list: () => outbox.list('waiting', 10, null),
       revive: () => outbox.revive('all', now, 10),
       sweepDead: () => outbox.sweepDead(now, 10),

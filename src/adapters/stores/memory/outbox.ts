@@ -1,6 +1,13 @@
-import type { LeasedEvent, Outbox, UndeliveredEvent } from '../../../application/ports/stores/outbox.ts'
-import type { AccountEvent } from '../../../domain/events.ts'
-import type { EventId, UserId } from '../../../domain/ids.ts'
+import {
+  fullSinkSeconds,
+  type LeasedEvent,
+  maxWaitingDeliveries,
+  type Outbox,
+  type SinkName,
+  type UndeliveredEvent,
+} from '../../../application/ports/stores/outbox.ts'
+import { type AccountEvent, haveRoom } from '../../../domain/events.ts'
+import { tenantRecordId, type UserId } from '../../../domain/ids.ts'
 import { pageOf } from './page.ts'
 import { sweep } from './sweep.ts'
 
@@ -11,68 +18,110 @@ interface Waiting {
 }
 
 interface DeadLetter extends UndeliveredEvent {
+  readonly userId: UserId
   readonly diedAt: Date
 }
 
-/** The waiting events of one user, at least one. The queue outlives the user. */
+/** The events of one user that wait for one sink or for their distribution, at least one. The queue outlives the user. */
 interface Queue {
+  readonly userId: UserId
+  /** `null`: for their distribution. */
+  readonly sink: SinkName | null
   readonly events: Waiting[]
-  /** The newest lease: only this one may settle the event. */
+  /** The newest lease: only this one may settle the delivery. */
   leaseId: string | null
   /** The end of the lease or the postponement, in milliseconds since the epoch. */
   heldUntil: number
 }
 
 export interface MemoryOutbox extends Outbox {
-  waiting(userId: UserId): number
-  append(userId: UserId, events: readonly AccountEvent[]): void
+  /** Whether a user may get the events of one more change. */
+  hasRoom(userId: UserId, events: readonly AccountEvent[]): boolean
+  write(userId: UserId, events: readonly AccountEvent[]): void
 }
 
+const keyOf = (id: string, sink: SinkName | null): string => `${id} ${sink ?? ''}`
+
 export function memoryOutbox(): MemoryOutbox {
-  const queues = new Map<UserId, Queue>()
-  const dead = new Map<EventId, DeadLetter>()
+  const queues = new Map<string, Queue>()
+  const dead = new Map<string, DeadLetter>()
   let lastLeaseId = 0
 
-  function append(userId: UserId, events: readonly AccountEvent[]): void {
+  function put(userId: UserId, sink: SinkName | null, events: readonly AccountEvent[]): void {
     if (events.length === 0) return
-    const queue = queues.get(userId) ?? { events: [], leaseId: null, heldUntil: 0 }
+    const key = keyOf(userId, sink)
+    const queue = queues.get(key) ?? { userId, sink, events: [], leaseId: null, heldUntil: 0 }
     queue.events.push(...events.map((event) => ({ event, attempts: 0, reason: null })))
-    queues.set(userId, queue)
+    queues.set(key, queue)
   }
 
-  /** Removes the first event. The queue goes behind those of all other users. */
-  function advance(queue: Queue, { userId }: LeasedEvent): void {
-    queue.events.shift()
-    queues.delete(userId)
-    if (queue.events.length > 0) queues.set(userId, { events: queue.events, leaseId: null, heldUntil: 0 })
+  /** Removes the first event. The queue goes behind all others. */
+  function advance(queue: Queue): void {
+    const { userId, sink, events } = queue
+    events.shift()
+    queues.delete(keyOf(userId, sink))
+    if (events.length > 0) queues.set(keyOf(userId, sink), { userId, sink, events, leaseId: null, heldUntil: 0 })
+  }
+
+  /** The due queues of the sink, the first in order first. */
+  function dueOf(sink: SinkName | null, now: Date, limit: number): readonly Queue[] {
+    const due = [...queues.values()].filter((queue) => queue.sink === sink && queue.heldUntil <= now.getTime())
+    return due.slice(0, limit)
   }
 
   /** Runs `act` if `lease` is still valid. Returns whether it ran. */
-  function whileLeased(lease: LeasedEvent, act: (queue: Queue, head: Waiting) => void): boolean {
-    const queue = queues.get(lease.userId)
+  function whileLeased({ userId, sink, leaseId }: LeasedEvent, act: (queue: Queue, head: Waiting) => void): boolean {
+    const queue = queues.get(keyOf(userId, sink))
     const head = queue?.events[0]
-    if (queue?.leaseId !== lease.leaseId || head === undefined) return false
+    if (queue?.leaseId !== leaseId || head === undefined) return false
     act(queue, head)
     return true
   }
 
-  return {
-    append,
-    waiting: (userId) => queues.get(userId)?.events.length ?? 0,
+  const write: MemoryOutbox['write'] = (userId, events) => put(userId, null, events)
+  const hasRoom: MemoryOutbox['hasRoom'] = (userId, events) =>
+    haveRoom(events, queues.get(keyOf(userId, null))?.events.length ?? 0)
 
-    async lease(now, limit, leaseSeconds) {
-      const leases: LeasedEvent[] = []
-      for (const [userId, queue] of queues) {
-        const [head] = queue.events
-        if (leases.length >= limit) break
-        if (head === undefined || queue.heldUntil > now.getTime()) continue
-        const leaseId = String(++lastLeaseId)
-        head.attempts++
-        queue.leaseId = leaseId
-        queue.heldUntil = now.getTime() + leaseSeconds * 1000
-        leases.push({ userId, leaseId, event: head.event, attempts: head.attempts })
+  return {
+    write,
+    hasRoom,
+
+    async append(events) {
+      if (!hasRoom(tenantRecordId, events)) return 'full'
+      write(tenantRecordId, events)
+      return 'stored'
+    },
+
+    async distribute(now, limit, sinksOf) {
+      const full = new Set([...queues.values()].filter(isFull).map(({ userId }) => userId))
+      const due = dueOf(null, now, limit)
+      for (const queue of due) {
+        const { userId, events } = queue
+        if (full.has(userId)) {
+          queue.heldUntil = now.getTime() + fullSinkSeconds * 1000
+          continue
+        }
+        queues.delete(keyOf(userId, null))
+        for (const { event } of events) {
+          for (const sink of sinksOf[event.type] ?? []) {
+            const isThere = queues.get(keyOf(userId, sink))?.events.some((one) => one.event.id === event.id)
+            if (!isThere && !dead.has(keyOf(event.id, sink))) put(userId, sink, [event])
+          }
+        }
       }
-      return leases
+      return due.length
+    },
+
+    async lease(sink, now, limit, leaseSeconds) {
+      return dueOf(sink, now, limit).flatMap((queue) =>
+        queue.events.slice(0, 1).map((head) => {
+          const leaseId = String(++lastLeaseId)
+          head.attempts++
+          queue.leaseId = leaseId
+          queue.heldUntil = now.getTime() + leaseSeconds * 1000
+          return { sink, userId: queue.userId, leaseId, event: head.event, attempts: head.attempts }
+        }),
+      )
     },
 
     renew: async (lease, until) =>
@@ -80,7 +129,7 @@ export function memoryOutbox(): MemoryOutbox {
         queue.heldUntil = until.getTime()
       }),
 
-    settle: async (lease) => whileLeased(lease, (queue) => advance(queue, lease)),
+    settle: async (lease) => whileLeased(lease, advance),
 
     postpone: async (lease, until, reason) =>
       whileLeased(lease, (queue, head) => {
@@ -91,8 +140,9 @@ export function memoryOutbox(): MemoryOutbox {
 
     bury: async (lease, now, reason) =>
       whileLeased(lease, (queue, { event, attempts }) => {
-        dead.set(event.id, { event, attempts, reason, diedAt: now })
-        advance(queue, lease)
+        const { userId, sink } = queue
+        dead.set(keyOf(event.id, sink), { userId, sink, event, attempts, reason, diedAt: now })
+        advance(queue)
       }),
 
     release: async (lease) =>
@@ -102,16 +152,19 @@ export function memoryOutbox(): MemoryOutbox {
         queue.heldUntil = 0
       }),
 
-    async nextDue() {
-      if (queues.size === 0) return null
-      const times = [...queues.values()].map(({ heldUntil }) => heldUntil)
-      return new Date(times.reduce((a, b) => Math.min(a, b)))
+    async nextDue(sinks) {
+      const wanted = [...queues.values()].filter(({ sink }) => sink === null || sinks.includes(sink))
+      if (wanted.length === 0) return null
+      return new Date(wanted.reduce((first, { heldUntil }) => Math.min(first, heldUntil), Number.POSITIVE_INFINITY))
     },
 
     async list(state, limit, after) {
-      const waiting = [...queues.values()].flatMap(({ events }) => events.map((one) => ({ ...one, diedAt: null })))
-      const all: UndeliveredEvent[] = state === 'dead' ? [...dead.values()] : waiting
-      return pageOf(all, ({ event }) => event.id, limit, after)
+      const waiting = [...queues.values()].flatMap(({ sink, events }) =>
+        events.map((one) => ({ sink, ...one, diedAt: null })),
+      )
+      const buried = [...dead.values()].map(({ userId, ...shown }) => shown)
+      const all: readonly UndeliveredEvent[] = state === 'dead' ? buried : waiting
+      return pageOf(all, ({ event, sink }) => keyOf(event.id, sink), limit, after)
     },
 
     async count(state, limit) {
@@ -120,15 +173,19 @@ export function memoryOutbox(): MemoryOutbox {
     },
 
     async revive(eventId, _now, limit) {
-      const wanted = [...dead.values()].filter(({ event }) => eventId === 'all' || event.id === eventId)
+      const wanted = [...dead].filter(([, { event }]) => eventId === 'all' || event.id === eventId)
       const revived = wanted.slice(0, limit)
-      for (const { event } of revived) {
-        dead.delete(event.id)
-        append(event.user.id, [event])
+      for (const [key, { userId, sink, event }] of revived) {
+        dead.delete(key)
+        put(userId, sink, [event])
       }
       return revived.length
     },
 
     sweepDead: async (diedBefore, limit) => sweep(dead, ({ diedAt }) => diedAt < diedBefore, limit),
   }
+}
+
+function isFull({ sink, events }: Queue): boolean {
+  return sink !== null && events.length >= maxWaitingDeliveries
 }

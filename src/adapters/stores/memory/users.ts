@@ -1,5 +1,4 @@
 import type { UserStore } from '../../../application/ports/stores/user-store.ts'
-import { haveRoom } from '../../../domain/events.ts'
 import type { UserId } from '../../../domain/ids.ts'
 import { passwordScheme } from '../../../domain/password.ts'
 import type { User } from '../../../domain/user.ts'
@@ -8,7 +7,7 @@ import type { MemoryOutbox } from './outbox.ts'
 import { pageOf } from './page.ts'
 
 /** @param outbox takes the events of a write, in the same turn of the event loop */
-export function memoryUserStore({ append, waiting }: Pick<MemoryOutbox, 'append' | 'waiting'>): UserStore {
+export function memoryUserStore({ write, hasRoom }: Pick<MemoryOutbox, 'write' | 'hasRoom'>): UserStore {
   const users = new Map<UserId, User>()
   const owners = new Map<string, User>()
 
@@ -38,19 +37,19 @@ export function memoryUserStore({ append, waiting }: Pick<MemoryOutbox, 'append'
       const conflict = conflictOf(user, null)
       if (conflict !== null) return conflict
       put(user)
-      append(user.id, events)
+      write(user.id, events)
       return 'stored'
     },
 
     async replace(user, events) {
       const stored = users.get(user.id)
       if (stored?.version !== user.version) return 'stale'
-      if (!haveRoom(events, waiting(user.id))) return 'full'
+      if (!hasRoom(user.id, events)) return 'full'
       const conflict = conflictOf(user, user.id)
       if (conflict !== null) return conflict
       drop(stored)
       put({ ...user, version: user.version + 1 })
-      append(user.id, events)
+      write(user.id, events)
       return 'stored'
     },
 
@@ -58,7 +57,7 @@ export function memoryUserStore({ append, waiting }: Pick<MemoryOutbox, 'append'
       const stored = users.get(user.id)
       if (stored?.version !== user.version) return 'stale'
       drop(stored)
-      append(user.id, events)
+      write(user.id, events)
       return 'removed'
     },
 

@@ -27,6 +27,8 @@ export interface Writes {
 export const writeMethods: { readonly [S in keyof Writes]: { readonly [M in keyof Writes[S]]: true } } = {
   users: { insert: true, replace: true, remove: true },
   outbox: {
+    append: true,
+    distribute: true,
     lease: true,
     renew: true,
     settle: true,

@@ -114,6 +114,9 @@ export function deadRequestOf(json: string): BoundRequest {
   return { ...binding, request: { ...request, at: new Date(request.at) } }
 }
 
+/** The column `sink` of an event that waits for its distribution. */
+export const undistributed = ''
+
 export function eventOf(payload: string): AccountEvent {
   const { at, ...rest } = JSON.parse(payload)
   return { ...rest, at: new Date(at) }

@@ -2,9 +2,10 @@ import type { Database } from 'better-sqlite3'
 import { type Migrations, migrateFirst, missingMigrations, type Schema, schemaAfter } from '../../migrations.ts'
 import { firstTables } from './0006-first-tables.ts'
 import { provedLogins } from './0007-proved-logins.ts'
+import { sinks } from './0008-sinks.ts'
 
 /** Every migration of the file, in its order. */
-export const migrations: Migrations<Database> = [firstTables, provedLogins]
+export const migrations: Migrations<Database> = [firstTables, provedLogins, sinks]
 
 /**
  * Runs the missing migrations in one transaction. The writer tries again while another process holds the lock of the file.

@@ -1,11 +1,12 @@
-import type { Outbox } from '../../../../application/ports/stores/outbox.ts'
+import type { Outbox, SinkName } from '../../../../application/ports/stores/outbox.ts'
 import type { DeliveryState } from '../../../../application/ports/stores/page.ts'
 import type { Read } from '../connection.ts'
 import type { Writes } from '../protocol.ts'
-import { eventOf } from '../rows.ts'
+import { eventOf, undistributed } from '../rows.ts'
 
 interface ListedRow {
   readonly seq: number
+  readonly sink: SinkName
   readonly payload: string
   readonly attempts: number
   readonly reason: string | null
@@ -14,7 +15,7 @@ interface ListedRow {
 
 /** With an index, SQLite would sort all later rows for each page. */
 const listed = (state: DeliveryState) => `
-  SELECT seq, payload, attempts, reason, dead_at FROM outbox NOT INDEXED
+  SELECT seq, sink, payload, attempts, reason, dead_at FROM outbox NOT INDEXED
   WHERE seq > ? AND dead_at IS ${state === 'dead' ? 'NOT NULL' : 'NULL'} ORDER BY seq LIMIT ?`
 
 /** A partial index contains everything that the count needs. */
@@ -23,28 +24,31 @@ const counted = (state: DeliveryState) => `
     (SELECT 1 FROM outbox WHERE dead_at IS ${state === 'dead' ? 'NOT NULL' : 'NULL'} LIMIT ?)`
 
 export function sqliteOutbox(read: Read, writes: Writes['outbox']): Outbox {
-  function readyAt(): number | null {
-    const first = 'SELECT min(ready_at) AS at FROM outbox_queues'
-    return read((sql) => sql<[], { at: number | null }>(first).get())?.at ?? null
+  function readyAt(sink: SinkName): number | null {
+    const first = 'SELECT min(ready_at) AS at FROM outbox_queues WHERE sink = ?'
+    return read((sql) => sql<[SinkName], { at: number | null }>(first).get(sink))?.at ?? null
+  }
+
+  /** Most calls find nothing, so a read comes first, because it takes no lock. */
+  function isDue(sink: SinkName, now: Date): boolean {
+    const at = readyAt(sink)
+    return at !== null && at <= now.getTime()
   }
 
   return {
     ...writes,
+    distribute: async (now, ...rest) => (isDue(undistributed, now) ? await writes.distribute(now, ...rest) : 0),
+    lease: async (sink, now, ...rest) => (isDue(sink, now) ? await writes.lease(sink, now, ...rest) : []),
 
-    /** Most leases find nothing, so a read comes first, because it takes no lock. */
-    async lease(now, limit, leaseSeconds) {
-      const at = readyAt()
-      return at === null || at > now.getTime() ? [] : await writes.lease(now, limit, leaseSeconds)
-    },
-
-    async nextDue() {
-      const at = readyAt()
-      return at === null ? null : new Date(at)
+    async nextDue(sinks) {
+      const times = [undistributed, ...sinks].map(readyAt).filter((at) => at !== null)
+      return times.length === 0 ? null : new Date(Math.min(...times))
     },
 
     async list(state, limit, after) {
       const rows = read((sql) => sql<[number, number], ListedRow>(listed(state)).all(Number(after ?? 0), limit))
       const items = rows.map((row) => ({
+        sink: row.sink === undistributed ? null : row.sink,
         event: eventOf(row.payload),
         attempts: row.attempts,
         reason: row.reason,

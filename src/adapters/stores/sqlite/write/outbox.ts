@@ -1,79 +1,141 @@
 import { randomUUID } from 'node:crypto'
-import type { LeasedEvent } from '../../../../application/ports/stores/outbox.ts'
-import type { AccountEvent } from '../../../../domain/events.ts'
-import type { EventId, UserId } from '../../../../domain/ids.ts'
+import {
+  fullSinkSeconds,
+  type LeasedEvent,
+  maxWaitingDeliveries,
+  type SinkName,
+} from '../../../../application/ports/stores/outbox.ts'
+import { type AccountEvent, haveRoom } from '../../../../domain/events.ts'
+import { type EventId, tenantRecordId, type UserId } from '../../../../domain/ids.ts'
 import type { InThread, Writes } from '../protocol.ts'
-import { eventOf } from '../rows.ts'
+import { eventOf, undistributed } from '../rows.ts'
 import type { Statements } from '../statements.ts'
 
-/** Appends events to the user's queue. They are due at once, even by the clock of a process that is behind. */
+/** Appends events to the user's outbox. They are due at once, even by the clock of a process that is behind. */
 export function appendEvents(sql: Statements, userId: UserId, events: readonly AccountEvent[], now: number): void {
-  const append = 'INSERT INTO outbox (user_id, event_id, payload, due_at) VALUES (?, ?, ?, ?)'
-  const enqueue = 'INSERT INTO outbox_queues (user_id, ready_at) VALUES (?, ?) ON CONFLICT (user_id) DO NOTHING'
   for (const event of events) {
-    const due = Math.min(event.at.getTime(), now)
-    sql<[UserId, EventId, string, number]>(append).run(userId, event.id, JSON.stringify(event), due)
-    sql<[UserId, number]>(enqueue).run(userId, due)
+    const [id, payload] = [event.id, JSON.stringify(event)]
+    put(sql, { userId, sink: undistributed, id, payload, due: Math.min(event.at.getTime(), now) })
   }
 }
 
-export function waitingOf(sql: Statements, userId: UserId): number {
-  const count = 'SELECT count(*) AS waiting FROM outbox WHERE user_id = ? AND dead_at IS NULL'
-  return sql<[UserId], { waiting: number }>(count).get(userId)?.waiting ?? 0
+/** Whether the user may get the events of one more change. */
+export function hasRoom(sql: Statements, userId: UserId, events: readonly AccountEvent[]): boolean {
+  if (events.length === 0) return true
+  const count = `SELECT count(*) AS waiting FROM outbox WHERE user_id = ? AND sink = '' AND dead_at IS NULL`
+  return haveRoom(events, sql<[UserId], { waiting: number }>(count).get(userId)?.waiting ?? 0)
 }
 
-const readyUsers = 'SELECT user_id FROM outbox_queues WHERE ready_at <= ? ORDER BY ready_at LIMIT ?'
-const setLease = 'UPDATE outbox_queues SET lease_id = ?, ready_at = ? WHERE user_id = ?'
+interface Put {
+  readonly userId: UserId
+  readonly sink: SinkName
+  readonly id: EventId
+  readonly payload: string
+  readonly due: number
+}
+
+const append = `
+  INSERT INTO outbox (user_id, sink, event_id, payload, due_at) VALUES (@userId, @sink, @id, @payload, @due)
+  ON CONFLICT DO NOTHING`
+const enqueue = 'INSERT INTO outbox_queues (user_id, sink, ready_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING'
+
+/** A sink gets no event that waits there already or is a dead letter. */
+function put(sql: Statements, row: Put): void {
+  const { changes } = sql<[Put]>(append).run(row)
+  if (changes === 1) sql<[UserId, SinkName, number]>(enqueue).run(row.userId, row.sink, row.due)
+}
+
+const readyUsers =
+  'SELECT user_id AS userId FROM outbox_queues WHERE sink = ? AND ready_at <= ? ORDER BY ready_at LIMIT ?'
+const fullSink = `
+  SELECT sink FROM outbox WHERE user_id = ? AND sink <> '' AND dead_at IS NULL
+  GROUP BY sink HAVING count(*) >= ${maxWaitingDeliveries}`
+const undistributedOf = `
+  SELECT event_id AS id, payload, due_at AS due FROM outbox
+  WHERE user_id = ? AND sink = '' AND dead_at IS NULL ORDER BY seq`
+const removeDistributed = `DELETE FROM outbox WHERE user_id = ? AND sink = '' AND dead_at IS NULL`
+const removeQueue = 'DELETE FROM outbox_queues WHERE user_id = ? AND sink = ?'
+const setLease = 'UPDATE outbox_queues SET lease_id = ?, ready_at = ? WHERE user_id = ? AND sink = ?'
 const countFirst = `
   UPDATE outbox SET attempts = attempts + 1
-  WHERE seq = (SELECT seq FROM outbox WHERE user_id = ? AND dead_at IS NULL ORDER BY seq LIMIT 1)
+  WHERE seq = (SELECT seq FROM outbox WHERE user_id = ? AND sink = ? AND dead_at IS NULL ORDER BY seq LIMIT 1)
   RETURNING payload, attempts`
 const leased = `
-  SELECT seq FROM outbox_queues JOIN outbox USING (user_id)
-  WHERE user_id = ? AND lease_id = ? AND dead_at IS NULL AND event_id = ? ORDER BY seq LIMIT 1`
+  SELECT seq FROM outbox_queues JOIN outbox USING (user_id, sink)
+  WHERE user_id = ? AND sink = ? AND lease_id = ? AND dead_at IS NULL AND event_id = ? ORDER BY seq LIMIT 1`
 const revive = `
   UPDATE outbox SET dead_at = NULL, reason = NULL, attempts = 0, due_at = @at
   WHERE seq IN (SELECT seq FROM outbox WHERE dead_at IS NOT NULL AND (@id = 'all' OR event_id = @id) LIMIT @limit)
-  RETURNING user_id`
+  RETURNING user_id AS userId, sink`
 const enqueueUnlessLeased = `
-  INSERT INTO outbox_queues (user_id, ready_at) VALUES (?, ?)
-  ON CONFLICT (user_id) DO UPDATE SET ready_at = excluded.ready_at WHERE lease_id IS NULL`
+  INSERT INTO outbox_queues (user_id, sink, ready_at) VALUES (?, ?, ?)
+  ON CONFLICT (user_id, sink) DO UPDATE SET ready_at = excluded.ready_at WHERE lease_id IS NULL`
 const sweepDead = `
   DELETE FROM outbox WHERE seq IN
   (SELECT seq FROM outbox WHERE dead_at IS NOT NULL AND dead_at < ? ORDER BY dead_at LIMIT ?)`
 
 export function outboxWrites(sql: Statements): InThread<Writes['outbox']> {
-  function firstDue(userId: UserId): number | undefined {
-    const first = 'SELECT due_at AS due FROM outbox WHERE user_id = ? AND dead_at IS NULL ORDER BY seq LIMIT 1'
-    return sql<[UserId], { due: number }>(first).get(userId)?.due
+  function readyFor(sink: SinkName, at: Date, limit: number): readonly UserId[] {
+    const ready = sql<[SinkName, number, number], { userId: UserId }>(readyUsers)
+    return ready.all(sink, at.getTime(), limit).map(({ userId }) => userId)
   }
 
-  /** Changes the leased event if the lease is still valid, and ends the lease. */
-  function whereLeased({ userId, leaseId, event }: LeasedEvent, change: (seq: number) => void): boolean {
-    const row = sql<[UserId, string, EventId], { seq: number }>(leased).get(userId, leaseId, event.id)
+  function firstDue(userId: UserId, sink: SinkName): number | undefined {
+    const first = `
+      SELECT due_at AS due FROM outbox WHERE user_id = ? AND sink = ? AND dead_at IS NULL ORDER BY seq LIMIT 1`
+    return sql<[UserId, SinkName], { due: number }>(first).get(userId, sink)?.due
+  }
+
+  /** Changes the leased delivery if the lease is still valid, and ends the lease. */
+  function whereLeased({ userId, sink, leaseId, event }: LeasedEvent, change: (seq: number) => void): boolean {
+    const row = sql<string[], { seq: number }>(leased).get(userId, sink, leaseId, event.id)
     if (row === undefined) return false
     change(row.seq)
-    const due = firstDue(userId)
-    if (due === undefined) sql<[UserId]>('DELETE FROM outbox_queues WHERE user_id = ?').run(userId)
-    else sql<unknown[]>(setLease).run(null, due, userId)
+    const due = firstDue(userId, sink)
+    if (due === undefined) sql<[UserId, SinkName]>(removeQueue).run(userId, sink)
+    else sql<unknown[]>(setLease).run(null, due, userId, sink)
     return true
   }
 
   return {
-    lease(_now, at, limit, leaseSeconds) {
+    append(now, events) {
+      if (!hasRoom(sql, tenantRecordId, events)) return 'full'
+      appendEvents(sql, tenantRecordId, events, now)
+      return 'stored'
+    },
+
+    distribute(_now, at, limit, sinksOf) {
+      const ready = readyFor(undistributed, at, limit)
+      for (const userId of ready) {
+        if (sql<[UserId]>(fullSink).get(userId) !== undefined) {
+          sql<unknown[]>(setLease).run(null, at.getTime() + fullSinkSeconds * 1000, userId, undistributed)
+          continue
+        }
+        const events = sql<[UserId], Pick<Put, 'id' | 'payload' | 'due'>>(undistributedOf).all(userId)
+        for (const event of events) {
+          for (const sink of sinksOf[eventOf(event.payload).type] ?? []) put(sql, { userId, sink, ...event })
+        }
+        sql<[UserId]>(removeDistributed).run(userId)
+        sql<[UserId, SinkName]>(removeQueue).run(userId, undistributed)
+      }
+      return ready.length
+    },
+
+    lease(_now, sink, at, limit, leaseSeconds) {
       const leaseUntil = at.getTime() + Math.round(leaseSeconds * 1000)
-      const ready = sql<[number, number], { user_id: UserId }>(readyUsers).all(at.getTime(), limit)
-      return ready.flatMap(({ user_id: userId }) => {
+      return readyFor(sink, at, limit).flatMap((userId) => {
         const leaseId = randomUUID()
-        sql<unknown[]>(setLease).run(leaseId, leaseUntil, userId)
-        const first = sql<[UserId], { payload: string; attempts: number }>(countFirst).get(userId)
-        return first === undefined ? [] : [{ userId, leaseId, event: eventOf(first.payload), attempts: first.attempts }]
+        sql<unknown[]>(setLease).run(leaseId, leaseUntil, userId, sink)
+        const first = sql<[UserId, SinkName], { payload: string; attempts: number }>(countFirst).get(userId, sink)
+        return first === undefined
+          ? []
+          : [{ sink, userId, leaseId, event: eventOf(first.payload), attempts: first.attempts }]
       })
     },
 
-    renew(_now, { userId, leaseId }, until) {
-      const renew = sql<unknown[]>('UPDATE outbox_queues SET ready_at = ? WHERE user_id = ? AND lease_id = ?')
-      return renew.run(until.getTime(), userId, leaseId).changes === 1
+    renew(_now, { userId, sink, leaseId }, until) {
+      const renew = 'UPDATE outbox_queues SET ready_at = ? WHERE user_id = ? AND sink = ? AND lease_id = ?'
+      return sql<unknown[]>(renew).run(until.getTime(), userId, sink, leaseId).changes === 1
     },
 
     settle: (_now, lease) =>
@@ -99,10 +161,11 @@ export function outboxWrites(sql: Statements): InThread<Writes['outbox']> {
       }),
 
     revive(_now, id, at, limit) {
-      const revived = sql<[{ id: string; at: number; limit: number }], { user_id: UserId }>(revive)
+      const revived = sql<[{ id: string; at: number; limit: number }], Pick<Put, 'userId' | 'sink'>>(revive)
       const rows = revived.all({ id, at: at.getTime(), limit })
-      for (const { user_id: userId } of rows) {
-        sql<[UserId, number]>(enqueueUnlessLeased).run(userId, firstDue(userId) ?? at.getTime())
+      for (const { userId, sink } of rows) {
+        const due = firstDue(userId, sink) ?? at.getTime()
+        sql<[UserId, SinkName, number]>(enqueueUnlessLeased).run(userId, sink, due)
       }
       return rows.length
     },

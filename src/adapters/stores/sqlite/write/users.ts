@@ -1,12 +1,11 @@
 import { type EmailKey, emailKey } from '../../../../domain/email.ts'
-import { haveRoom } from '../../../../domain/events.ts'
 import type { UserId } from '../../../../domain/ids.ts'
 import { passwordScheme } from '../../../../domain/password.ts'
 import type { User } from '../../../../domain/user.ts'
 import type { InThread, Writes } from '../protocol.ts'
 import { rowIdOf, type UserRow } from '../rows.ts'
 import { insertInto, type Statements } from '../statements.ts'
-import { appendEvents, waitingOf } from './outbox.ts'
+import { appendEvents, hasRoom } from './outbox.ts'
 
 /**
  * Every batch holds the file's lock from its beginning, so no other process writes between the check of the unique keys
@@ -52,7 +51,7 @@ export function userWrites(sql: Statements): InThread<Writes['users']> {
     replace(now, user, events) {
       const stored = sql<[UserId], { version: number }>('SELECT version FROM users WHERE id = ?').get(user.id)
       if (stored?.version !== user.version) return 'stale'
-      if (events.length > 0 && !haveRoom(events, waitingOf(sql, user.id))) return 'full'
+      if (!hasRoom(sql, user.id, events)) return 'full'
       const conflict = conflictOf(user, user.id)
       if (conflict !== null) return conflict
       const row = toRow({ ...user, version: user.version + 1 })
