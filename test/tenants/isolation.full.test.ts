@@ -126,9 +126,13 @@ describe('two tenants with the same people', () => {
   async function settledContentsOf(tenant: string): Promise<Contents> {
     return eventually('all deliveries', async () => {
       const contents = await contentsOf(tenant)
-      const { outbox = [], token_requests: requests = [], users = [] } = contents
+      const { outbox = [], queues: waiting = [], token_requests: requests = [], users = [] } = contents
       const queues = users.map((user) => user.outbox as { dueAt?: Date } | undefined) // safe: as MongoDB holds it
-      return outbox.length + requests.length === 0 && queues.every((queue) => queue?.dueAt === undefined) && contents
+      return (
+        outbox.length + waiting.length + requests.length === 0 &&
+        queues.every((queue) => queue?.dueAt === undefined) &&
+        contents
+      )
     })
   }
 

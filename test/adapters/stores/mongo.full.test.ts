@@ -9,7 +9,7 @@ import type { UserId } from '../../../src/domain/ids.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
 import type { User } from '../../../src/domain/user.ts'
 import { anEvent, anOAuthState, aSession, aToken, aUser } from '../../../src/testing/builders.ts'
-import { leaseOne } from '../../../src/testing/users-scene.ts'
+import { needsDeployment, onMongo } from '../../support/services/deployments.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import { type MongoServer, NoMongo, sharedMongo, startMongo } from '../../support/servers/mongo-server.ts'
 import { needsDeployment, onMongo } from '../../support/services/deployments.ts'
@@ -163,22 +163,6 @@ describe('the MongoDB store', () => {
         const ends = indexes.filter(({ expireAfterSeconds }) => expireAfterSeconds === 3600)
         expect(ends.map(({ key }) => key)).to.deep.equal([{ expiresAt: 1 }])
       }
-    })
-
-    it('keeps the events of a removed user until they are delivered or swept, and nothing else', async () => {
-      const { users, outbox } = opened.handle
-      const user = aUser()
-      expect(await users.insert(user, [anEvent(user)])).to.equal('stored')
-      expect(await users.remove(user, [anEvent(user, { type: 'deleted' })])).to.equal('removed')
-      for (const end of ['bury', 'settle'] as const) {
-        const lease = await leaseOne(outbox, opened.clock())
-        expect(await outbox[end](lease, opened.clock(), 'it threw')).to.equal(true)
-      }
-      expect(await outbox.nextDue()).to.equal(null)
-      expect(Object.keys((await stored(user.id)) ?? {})).not.to.include('email')
-      opened.clock.advance(1)
-      expect(await outbox.sweepDead(opened.clock(), 10)).to.equal(1)
-      expect(await stored(user.id)).to.equal(null)
     })
 
     it('repeats an insert when the holder of the key is removed before the look-up', async () => {

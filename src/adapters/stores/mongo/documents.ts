@@ -1,5 +1,5 @@
-import type { UndeliveredEvent } from '../../../application/ports/stores/outbox.ts'
-import type { AccountEvent } from '../../../domain/events.ts'
+import type { SinkName } from '../../../application/ports/stores/outbox.ts'
+import { type AccountEvent, haveRoom, maxWaitingEvents } from '../../../domain/events.ts'
 import type { EventId, UserId } from '../../../domain/ids.ts'
 import type { OAuthState } from '../../../domain/oauth-state.ts'
 import type { OneTimeToken, TokenRequest } from '../../../domain/one-time-token.ts'
@@ -7,30 +7,18 @@ import { passwordScheme } from '../../../domain/password.ts'
 import type { Session } from '../../../domain/session.ts'
 import type { User } from '../../../domain/user.ts'
 
-interface WaitingEvent extends Pick<UndeliveredEvent, 'event' | 'attempts'> {
-  /** The reason of the last failure. */
-  readonly reason?: string
-}
-
-export interface DeadLetter extends UndeliveredEvent {
-  readonly reason: string
-  readonly diedAt: Date
-}
-
-/**
- * The queue of a user's events. `dueAt` exists only while events wait: it is the time from which the first event may be
- * leased, or the end of its lease. So one index over `dueAt` finds all work.
- */
+/** The events of a user that wait for their distribution. */
 interface OutboxDocument {
-  readonly events?: readonly WaitingEvent[]
-  readonly dead?: readonly DeadLetter[]
+  readonly events?: readonly { readonly event: AccountEvent }[]
+  /** The number of events that were distributed: the first one that waits has this order. */
+  readonly taken?: number
+  /** The time of the distribution. It exists only while events wait, so one sparse index finds them. */
   readonly dueAt?: Date
-  readonly leaseId?: string
 }
 
 /**
  * A user and its events. One unique index covers `uniqueKeys`: `e:<e-mail key>` and `a:<provider>:<account id>`. A
- * removed user has `g:<id>` while its events wait or are dead letters, which no other user has.
+ * removed user has `g:<id>` until its events are distributed, which no other user has.
  */
 export interface UserDocument extends Omit<User, 'id' | 'sessions'> {
   readonly _id: UserId
@@ -40,6 +28,40 @@ export interface UserDocument extends Omit<User, 'id' | 'sessions'> {
   readonly uniqueKeys: readonly string[]
   readonly removed?: true
   readonly outbox?: OutboxDocument
+}
+
+/** A delivery that waits, or a dead letter. A settled one stays for an hour, with `settledAt` alone. */
+export interface DeliveryDocument {
+  /** `deliveryId` */
+  readonly _id: string
+  /** May be `noSink`. */
+  readonly sink: SinkName
+  readonly userId: UserId
+  readonly event: AccountEvent
+  /** The place of the event among all events of the user. */
+  readonly order: number
+  readonly attempts: number
+  /** The reason of the last failure. */
+  readonly reason?: string
+  /** The `_id` of its queue, while it waits. */
+  readonly queue?: string
+  /** The newest lease, while it is the first one of its queue. */
+  readonly leaseId?: string
+  readonly diedAt?: Date
+  readonly settledAt?: Date
+}
+
+/** The deliveries of a user to a sink. It exists while some wait. */
+export interface QueueDocument {
+  /** `queueId` */
+  readonly _id: string
+  readonly sink: SinkName
+  readonly userId: UserId
+  /** The time from which the first delivery may be leased, or the end of its lease. */
+  readonly readyAt: Date
+  readonly leaseId?: string
+  /** How often deliveries were added. */
+  readonly wakes: number
 }
 
 export interface RequestDocument extends Omit<TokenRequest, 'id'> {
@@ -129,6 +151,30 @@ export function userOf({ _id: id, uniqueKeys, removed, outbox, passwordScheme, .
   return { id, ...fields, sessions: { generation, keptSid } }
 }
 
-export function waiting(events: readonly AccountEvent[]): WaitingEvent[] {
-  return events.map((event) => ({ event, attempts: 0 }))
+/** Matches the records that a sparse index over a time contains. */
+export const someTime = { $gte: new Date(0) } as const
+
+/** The sink of dead letters of older releases. */
+export const noSink: SinkName = ''
+
+/** The ids of the deliveries of an event begin with its id, so a range of ids finds them. */
+export const deliveryId = (id: EventId, sink: SinkName): string => `${literal(id)} ${literal(sink)}`
+
+export const queueId = (id: UserId, sink: SinkName): string => `${literal(id)} ${literal(sink)}`
+
+/** The unique key of a record that is no user: a removed one, or that of a tenant. */
+export const noUserKey = (id: UserId): string => `g:${id}`
+
+/** Matches an outbox with room for these events; `null` where they need none. */
+export const roomFor = (events: readonly AccountEvent[]) =>
+  haveRoom(events, maxWaitingEvents)
+    ? null
+    : { [`outbox.events.${maxWaitingEvents - events.length}`]: { $exists: false } }
+
+/** `$max` sets `dueAt` when no event waits yet. It keeps a later time, at which a full queue is looked at again. */
+export function appended(events: readonly AccountEvent[], now: Date) {
+  if (events.length === 0) return {}
+  return { $push: { 'outbox.events': { $each: waiting(events) } }, $max: { 'outbox.dueAt': now } }
 }
+
+export const waiting = (events: readonly AccountEvent[]) => events.map((event) => ({ event }))

@@ -1,8 +1,41 @@
+import type { UserId } from '../../../domain/ids.ts'
 import { lastOf, type Migrations, type SchemaRecord } from '../migrations.ts'
 import { type Connection, latest } from './connection/connection.ts'
+import { type DeliveryDocument, deliveryId, noSink, someTime } from './documents.ts'
+
+/**
+ * The dead letters leave the users. They have no sink, so a retry distributes them to every sink. The waiting events stay,
+ * and are distributed when they are due.
+ */
+async function moveDeadLetters({ users, deliveries, translate, isDuplicate }: Connection): Promise<void> {
+  const withLetters = users.find<OldUser>({ 'outbox.dead.diedAt': someTime })
+  for (;;) {
+    const user = await translate(() => withLetters.next())
+    if (user === null) break
+    const letters = user.outbox.dead.map((letter, order) => {
+      const _id = deliveryId(letter.event.id, noSink)
+      return { _id, sink: noSink, userId: user._id, order, ...letter }
+    })
+    await translate(() => deliveries.insertMany(letters, { ordered: false })).catch((error) => {
+      if (!isDuplicate(error)) throw error // moved by a process that died before the next step
+    })
+    await translate(() => users.updateOne({ _id: user._id }, { $unset: { 'outbox.dead': '' } }))
+  }
+  await translate(() => users.deleteMany({ uniqueKeys: /^g:/, 'outbox.events.0': { $exists: false } }))
+  await translate(() => users.updateMany({ 'outbox.dueAt': someTime }, { $unset: { 'outbox.leaseId': '' } }))
+}
+
+interface OldUser {
+  readonly _id: UserId
+  readonly outbox: { readonly dead: readonly Pick<DeliveryDocument, 'event' | 'attempts' | 'reason' | 'diedAt'>[] }
+}
 
 /** Every migration of a database, in its order. The first one needs no work: MongoDB makes collections at the first write. */
-export const migrations: Migrations<Connection> = [{ version: 1, excludesOlder: true, run: () => undefined }]
+export const migrations: Migrations<Connection> = [
+  { version: 1, excludesOlder: true, run: () => undefined },
+  // An older release would deliver the events that wait for their distribution.
+  { version: 8, excludesOlder: true, run: moveDeadLetters },
+]
 
 /** The version and the lock, as documents of `meta`. */
 export function schemaRecord({ meta, translate, upsert, isDuplicate, now }: Connection): SchemaRecord {

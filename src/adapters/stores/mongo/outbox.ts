@@ -1,191 +1,184 @@
-import { randomUUID } from 'node:crypto'
-import type { LeasedEvent, Outbox } from '../../../application/ports/stores/outbox.ts'
-import type { UserId } from '../../../domain/ids.ts'
+import {
+  fullSinkSeconds,
+  type Outbox,
+  type SinksOf,
+  type UndeliveredEvent,
+} from '../../../application/ports/stores/outbox.ts'
+import type { AccountEvent } from '../../../domain/events.ts'
+import { isUserId, tenantRecordId, type UserId } from '../../../domain/ids.ts'
 import type { Connection } from './connection/connection.ts'
-import { type DeadLetter, literal, type UserDocument } from './documents.ts'
+import { mongoDeliveries } from './deliveries.ts'
+import {
+  appended,
+  type DeliveryDocument,
+  literal,
+  noSink,
+  noUserKey,
+  queueId,
+  roomFor,
+  someTime,
+  type UserDocument,
+} from './documents.ts'
 
-/** Matches the records that the sparse index contains. */
-const some = { $gte: new Date(0) } as const
 const absent = { $exists: false } as const
 const exists = { $exists: true } as const
-
-const isLast = { 'outbox.events.1': absent } as const
-const isFollowed = { 'outbox.events.1': exists } as const
-/** The projection of the dead letters that one turn reads: the oldest ones. */
-const firstOnes = { $slice: 20 } as const
-/** A removed user without events or dead letters. */
-const isSpent = { removed: true, 'outbox.dead.0': absent } as const
+const isUndistributed = { 'outbox.dueAt': someTime } as const
+const isWaiting = { queue: { $gte: '' } } as const
+const isDead = { diedAt: someTime } as const
 
 /**
- * The user document holds the queue. Each change is one guarded write of that document, so a process may die between
- * any two.
+ * The user document has the events until their distribution, and then each sink has a delivery. Each change is a guarded
+ * write of one document, so a process may die between any two.
  */
-export function mongoOutbox({ users, now, run, lease, page }: Connection): Outbox {
-  const held = ({ userId, leaseId, event }: LeasedEvent) => ({
-    _id: literal(userId),
-    'outbox.leaseId': literal(leaseId),
-    'outbox.events.0.event.id': literal(event.id),
-  })
+export function mongoOutbox(connection: Connection): Outbox {
+  const { users, deliveries, queues, now, run, page, sweep, isDuplicate } = connection
+  const { isFull, add, wake, ...leases } = mongoDeliveries(connection)
 
-  async function change(filter: object, update: object): Promise<boolean> {
-    const { matchedCount } = await users.updateOne(filter, update)
+  /** Appends events to the record that matches, or to a new one that is no user. Returns `false` if the record does not match. */
+  async function append(userId: UserId, filter: object, events: readonly AccountEvent[]): Promise<boolean> {
+    const $setOnInsert = { uniqueKeys: [noUserKey(userId)], removed: true as const }
+    for (let attempt = 0; attempt < 2; attempt++) {
+      try {
+        const update = { $setOnInsert, ...appended(events, now()) }
+        await users.updateOne({ _id: literal(userId), ...filter }, update, { upsert: true })
+        return true
+      } catch (error) {
+        if (!isDuplicate(error)) throw error // the record exists, so the next attempt inserts nothing
+      }
+    }
+    return false
+  }
+
+  /**
+   * Adds the deliveries, and then removes the events. The order of an event follows from the count of the events before
+   * it. So the repetition after a death, or another process at the same time, adds the same deliveries.
+   */
+  async function distributeOne({ _id, removed, outbox = {} }: UserDocument, at: Date, sinksOf: SinksOf): Promise<void> {
+    const { events = [], taken = 0, dueAt = at } = outbox
+    const unchanged = { _id, 'outbox.taken': outbox.taken ?? absent }
+    const added = events.flatMap(({ event }, place) =>
+      (sinksOf[event.type] ?? []).map((sink) => ({ sink, event, order: taken + place })),
+    )
+    if (await isFull(_id, new Set(added.map(({ sink }) => sink)))) {
+      const later = new Date(at.getTime() + fullSinkSeconds * 1000)
+      await users.updateOne(unchanged, { $set: { 'outbox.dueAt': later } })
+      return
+    }
+    await add(_id, added, dueAt)
+
+    const $pull = { 'outbox.events': { 'event.id': { $in: events.map(({ event }) => event.id) } } }
+    const removal = { $pull, $inc: { 'outbox.taken': events.length } }
+    const following = `outbox.events.${events.length}`
+    const isLast = { ...unchanged, [following]: absent }
+    // A removal appends an event. So if none follows, the user is still as it was read.
+    const changed =
+      removed && _id !== tenantRecordId
+        ? (await users.deleteOne(isLast)).deletedCount
+        : (await users.updateOne(isLast, { ...removal, $unset: { 'outbox.dueAt': '' } })).matchedCount
+    if (changed === 0) await users.updateOne({ ...unchanged, [following]: exists }, removal)
+  }
+
+  /** A dead letter stays one until its queue exists, because nothing would find it otherwise. */
+  async function reviveOne({ _id, sink, userId, event, diedAt }: DeliveryDocument, at: Date): Promise<boolean> {
+    const same = { _id, diedAt: diedAt ?? absent }
+    if (sink === noSink) {
+      await append(userId, { 'outbox.events.event.id': { $ne: event.id } }, [event])
+      const { deletedCount } = await deliveries.deleteOne(same)
+      return deletedCount === 1
+    }
+    const queue = queueId(userId, sink)
+    const { matchedCount } = await deliveries.updateOne(same, { $set: { queue, attempts: 0 }, $unset: { reason: '' } })
+    await wake(userId, sink, at)
+    await deliveries.updateOne({ ...same, queue }, { $unset: { diedAt: '' } })
     return matchedCount === 1
   }
 
-  /**
-   * Removes the first event, with `buried` into the dead letters. While we hold the lease, the last event may get a
-   * successor, but an event with a successor never becomes the last one. So the two filters below miss no case.
-   */
-  async function takeHead(lease: LeasedEvent, last: object, buried: object): Promise<boolean> {
-    const $pull = { 'outbox.events': { 'event.id': lease.event.id } }
-    const emptied = { ...buried, $pull, $unset: { 'outbox.dueAt': '', 'outbox.leaseId': '' } }
-    const next = { ...buried, $pull, $set: { 'outbox.dueAt': now() }, $unset: { 'outbox.leaseId': '' } }
-    return (
-      (await change({ ...held(lease), ...isLast, ...last }, emptied)) ||
-      (await change({ ...held(lease), ...isFollowed }, next))
-    )
-  }
-
   return {
-    lease: (at, limit, leaseSeconds) =>
-      run(async () => {
-        const leaseId = randomUUID()
-        const dueAt = new Date(at.getTime() + leaseSeconds * 1000)
-        const leased = await lease<UserDocument>('users', {
-          due: { 'outbox.dueAt': { $lte: at }, 'outbox.events.0': exists },
-          order: { 'outbox.dueAt': 1 },
-          mark: { $set: { 'outbox.leaseId': leaseId, 'outbox.dueAt': dueAt }, $inc: { 'outbox.events.0.attempts': 1 } },
-          marked: { 'outbox.leaseId': leaseId },
-          fields: { _id: 1, 'outbox.events': { $slice: 1 } },
-          limit,
-        })
-        return leased.flatMap(({ _id: userId, outbox }) =>
-          (outbox?.events ?? []).map(({ event, attempts }) => ({ userId, leaseId, event, attempts })),
-        )
-      }),
+    ...leases,
 
-    renew: (lease, until) => run(() => change(held(lease), { $set: { 'outbox.dueAt': until } })),
+    append: (events) =>
+      run(async () => ((await append(tenantRecordId, roomFor(events) ?? {}, events)) ? 'stored' : 'full')),
 
-    settle: (lease) =>
-      run(async () => {
-        if (await takeHead(lease, { removed: absent }, {})) return true
-        const { deletedCount } = await users.deleteOne({ ...held(lease), ...isLast, ...isSpent })
-        // The remaining case: the last event of a removed user with dead letters.
-        return deletedCount === 1 || takeHead(lease, {}, {})
-      }),
-
-    postpone: (lease, until, reason) =>
-      run(() => {
-        const $set = { 'outbox.dueAt': until, 'outbox.events.0.reason': reason }
-        return change(held(lease), { $set, $unset: { 'outbox.leaseId': '' } })
-      }),
-
-    bury: (lease, diedAt, reason) =>
-      run(() => {
-        const { event, attempts } = lease
-        const letter: DeadLetter = { event, attempts, reason, diedAt }
-        return takeHead(lease, {}, { $push: { 'outbox.dead': letter } })
-      }),
-
-    release: (lease) =>
-      run(() =>
-        change(held(lease), {
-          $inc: { 'outbox.events.0.attempts': -1 },
-          $set: { 'outbox.dueAt': now() },
-          $unset: { 'outbox.leaseId': '' },
-        }),
-      ),
-
-    nextDue: () =>
-      run(async () => {
-        const [first] = await users
-          .find({ 'outbox.dueAt': some }, { projection: { 'outbox.dueAt': 1 } })
+    async distribute(at, limit, sinksOf) {
+      const due = await run(() =>
+        users
+          .find({ 'outbox.dueAt': { $lte: at } }, { projection: { removed: 1, outbox: 1 } })
           .sort({ 'outbox.dueAt': 1 })
-          .limit(1)
-          .toArray()
-        return first?.outbox?.dueAt ?? null
-      }),
-
-    async list(state, limit, after) {
-      const filter = { [state === 'dead' ? 'outbox.dead.diedAt' : 'outbox.dueAt']: some }
-      const { items, next } = await page<UserDocument>('users', { filter, limit, after })
-      const events = items.flatMap(({ outbox }) => (state === 'dead' ? outbox?.dead : outbox?.events) ?? [])
-      return { items: events.map((one) => ({ reason: null, diedAt: null, ...one })), next }
+          .limit(limit)
+          .toArray(),
+      )
+      await Promise.all(due.map((user) => run(() => distributeOne(user, at, sinksOf))))
+      return due.length
     },
 
-    /** Each of these users has at least one such event, so `limit` users are enough. */
+    nextDue: (sinks) =>
+      run(async () => {
+        const projection = { 'outbox.dueAt': 1 }
+        const [user, ...first] = await Promise.all([
+          users.findOne(isUndistributed, { projection, sort: { 'outbox.dueAt': 1 } }),
+          ...sinks.map((sink) => queues.findOne({ sink: literal(sink) }, { sort: { readyAt: 1 } })),
+        ])
+        const times = [user?.outbox?.dueAt, ...first.map((queue) => queue?.readyAt)].filter(
+          (time) => time !== undefined,
+        )
+        return times.length === 0 ? null : new Date(Math.min(...times.map((time) => time.getTime())))
+      }),
+
+    /** First the users with undistributed events, then the deliveries. The cursor is the id of a user, or of a delivery. */
+    async list(state, limit, after) {
+      if (state === 'dead') {
+        const { items, next } = await page<DeliveryDocument>('deliveries', { filter: isDead, limit, after })
+        return { items: items.map(shown), next }
+      }
+      if (after === null || isUserId(after)) {
+        const { items, next } = await page<UserDocument>('users', { filter: isUndistributed, limit, after })
+        if (items.length > 0) {
+          const events = items.flatMap(({ outbox }) => outbox?.events ?? [])
+          return { items: events.map(({ event }) => ({ event, ...undistributed })), next: next ?? beforeDeliveries }
+        }
+      }
+      const from = after === null || isUserId(after) ? beforeDeliveries : after
+      const { items, next } = await page<DeliveryDocument>('deliveries', { filter: isWaiting, limit, after: from })
+      return { items: items.map(shown), next }
+    },
+
+    /** Each of these users has at least one event, so `limit` users are enough. */
     count: (state, limit) =>
       run(async () => {
-        const [index, list] = state === 'dead' ? ['dead.diedAt', 'dead'] : ['dueAt', 'events']
+        if (state === 'dead') return deliveries.countDocuments(isDead, { limit })
         const [sum] = await users
           .aggregate<{ found: number }>([
-            { $match: { [`outbox.${index}`]: some } },
+            { $match: isUndistributed },
             { $limit: limit },
-            { $group: { _id: null, found: { $sum: { $size: `$outbox.${list}` } } } },
+            { $group: { _id: null, found: { $sum: { $size: '$outbox.events' } } } },
           ])
           .toArray()
-        return Math.min(limit, sum?.found ?? 0)
+        return Math.min(limit, (sum?.found ?? 0) + (await deliveries.countDocuments(isWaiting, { limit })))
       }),
 
     async revive(eventId, at, limit) {
-      const isAll = eventId === 'all'
-      const filter = isAll ? { 'outbox.dead.diedAt': some } : { 'outbox.dead.event.id': literal(eventId) }
-      const shown = isAll ? firstOnes : { $elemMatch: { 'event.id': eventId } }
-      return eachUser({ filter, shown, limit }, async ({ _id, outbox }, most) => {
-        const letters = (outbox?.dead ?? []).slice(0, most)
-        const again = await changeDead(_id, letters, {
-          $push: { 'outbox.events': { $each: letters.map(({ event }) => ({ event, attempts: 0 })) } },
-          $max: { 'outbox.dueAt': at },
-        })
-        return again ? letters.length : 0
-      })
-    },
-
-    sweepDead(diedBefore, limit) {
-      const filter = { 'outbox.dead.diedAt': { $lt: diedBefore } }
-      return eachUser({ filter, shown: firstOnes, limit }, async ({ _id, removed, outbox }, most) => {
-        const old = (outbox?.dead ?? []).filter(({ diedAt }) => diedAt < diedBefore).slice(0, most)
-        const forgotten = await changeDead(_id, old, {})
-        if (removed) await users.deleteOne({ _id, 'outbox.events.0': absent, ...isSpent })
-        return forgotten ? old.length : 0
-      })
-    },
-  }
-
-  /**
-   * Calls `act` for users with dead letters, the oldest letter first, until it has settled `limit` letters or settles no
-   * more. A user may have thousands, so each turn reads only some of them.
-   *
-   * @param shown the projection of the dead letters
-   * @param act settles at most `most` letters of the user, and returns how many
-   */
-  async function eachUser(
-    { filter, shown, limit }: { filter: object; shown: object; limit: number },
-    act: (document: UserDocument, most: number) => Promise<number>,
-  ): Promise<number> {
-    const projection = { _id: 1, removed: 1, 'outbox.dead': shown }
-    let settled = 0
-    for (let before = -1; settled < limit && settled > before; ) {
-      before = settled
-      const documents = await run(() =>
-        users
-          .find(filter, { projection })
-          .sort({ 'outbox.dead.diedAt': 1 })
-          .limit(limit - settled)
+      const ofEvent = eventId === 'all' ? {} : { _id: { $gte: `${literal(eventId)} `, $lt: `${eventId}!` } }
+      const letters = await run(() =>
+        deliveries
+          .find({ ...isDead, ...ofEvent })
+          .sort({ diedAt: 1 })
+          .limit(limit)
           .toArray(),
       )
-      for (const document of documents) {
-        if (settled < limit) settled += await run(() => act(document, limit - settled))
-      }
-    }
-    return settled
-  }
+      let revived = 0
+      for (const letter of letters) if (await run(() => reviveOne(letter, at))) revived++
+      return revived
+    },
 
-  /** Removes the letters, in the same write as `update`; `false` if another process has removed one. */
-  async function changeDead(userId: UserId, letters: readonly DeadLetter[], update: object): Promise<boolean> {
-    const ids = letters.map(({ event }) => event.id)
-    if (ids.length === 0) return false
-    const $pull = { 'outbox.dead': { 'event.id': { $in: ids } } }
-    return await change({ _id: userId, 'outbox.dead.event.id': { $all: ids } }, { $pull, ...update })
+    sweepDead: (diedBefore, limit) => sweep('deliveries', { diedAt: { $lt: diedBefore } }, limit),
   }
+}
+
+/** A cursor before the id of every delivery. */
+const beforeDeliveries = ''
+
+const undistributed = { sink: null, attempts: 0, reason: null, diedAt: null } as const
+
+function shown({ sink, event, attempts, reason, diedAt }: DeliveryDocument): UndeliveredEvent {
+  return { sink: sink === noSink ? null : sink, event, attempts, reason: reason ?? null, diedAt: diedAt ?? null }
 }

@@ -1,11 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { UserStore } from '../../../application/ports/stores/user-store.ts'
-import { type AccountEvent, haveRoom, maxWaitingEvents } from '../../../domain/events.ts'
 import { Unavailable } from '../../../domain/refusal.ts'
 import type { User } from '../../../domain/user.ts'
 import { accountUniqueKey, emailUniqueKey, uniqueKeysOf } from '../unique-keys.ts'
 import { type Connection, latest } from './connection/connection.ts'
-import { literal, personalFields, type UserDocument, userOf, waiting, writtenFields } from './documents.ts'
+import {
+  appended,
+  literal,
+  noUserKey,
+  personalFields,
+  roomFor,
+  type UserDocument,
+  userOf,
+  waiting,
+  writtenFields,
+} from './documents.ts'
 
 /** The number of retries of a write that another process has made impossible meanwhile. */
 const repetitions = 7
@@ -21,18 +30,6 @@ const withoutOutbox = { projection: { outbox: 0 } } as const
  */
 export function mongoUserStore({ users, now, run, page, isDuplicate }: Connection): UserStore {
   const sameVersion = (user: User) => ({ _id: literal(user.id), version: literal(user.version), ...present })
-
-  /** Matches a queue with room for these events; `null` where they need none. */
-  const roomFor = (events: readonly AccountEvent[]) =>
-    haveRoom(events, maxWaitingEvents)
-      ? null
-      : { [`outbox.events.${maxWaitingEvents - events.length}`]: { $exists: false } }
-
-  /** `$max` sets `dueAt` when no event waits yet. It keeps a later time: the end of a lease or of a postponement. */
-  const appended = (events: readonly AccountEvent[]) =>
-    events.length === 0
-      ? {}
-      : { $push: { 'outbox.events': { $each: waiting(events) } }, $max: { 'outbox.dueAt': now() } }
 
   /**
    * Looks up which key of a refused write is taken, because the error does not reliably name it. If the holder has gone
@@ -89,7 +86,7 @@ export function mongoUserStore({ users, now, run, page, isDuplicate }: Connectio
             { ...same, ...room },
             {
               $set: { ...writtenFields(user), uniqueKeys: uniqueKeysOf(user), version: user.version + 1 },
-              ...appended(events),
+              ...appended(events, now()),
             },
           )
           if (matchedCount === 1) return 'stored' as const
@@ -98,14 +95,14 @@ export function mongoUserStore({ users, now, run, page, isDuplicate }: Connectio
         }),
       ),
 
-    /** While events or dead letters wait, the record stays as a tombstone. It releases address and accounts at once. */
+    /** Until its events are distributed, the record stays as a tombstone. It releases address and accounts at once. */
     remove: (user, events) =>
       run(async () => {
         const same = sameVersion(user)
         const tombstone = {
-          $set: { uniqueKeys: [`g:${user.id}`], removed: true as const },
+          $set: { uniqueKeys: [noUserKey(user.id)], removed: true as const },
           $unset: personalFields(user),
-          ...appended(events),
+          ...appended(events, now()),
         }
         const { matchedCount } = await users.updateOne(same, tombstone)
         return matchedCount === 1 ? 'removed' : 'stale'

@@ -4,10 +4,12 @@ import { Unavailable } from '../../../../domain/refusal.ts'
 import { type Lease, Unsuitable } from '../../store-backend.ts'
 import type {
   DeadRequestDocument,
+  DeliveryDocument,
   ExpiringDocument,
   LimitDocument,
   MetaDocument,
   OAuthStateDocument,
+  QueueDocument,
   RequestDocument,
   SessionDocument,
   TokenDocument,
@@ -95,8 +97,12 @@ export function connectionOf(
     })
   }
 
-  /** Whether a write failed because a unique value is taken. The error does not always name the value. */
-  const isDuplicate = (error: unknown): boolean => error instanceof driver.MongoServerError && error.code === 11000
+  /** Whether a write, or every failed one of many, failed because a unique value is taken. The error does not always name it. */
+  function isDuplicate(error: unknown): boolean {
+    if (!(error instanceof driver.MongoServerError) || error.code !== 11000) return false
+    if (!(error instanceof driver.MongoBulkWriteError)) return true
+    return [error.writeErrors].flat().every(({ code }) => code === 11000)
+  }
 
   /** Runs an operation of a port. Throws `Unavailable` when the store does not answer in time or is not prepared. */
   async function run<T>(operation: () => Promise<T>): Promise<T> {
@@ -106,6 +112,8 @@ export function connectionOf(
 
   return {
     users: database.collection<UserDocument>('users'),
+    deliveries: database.collection<DeliveryDocument>('deliveries'),
+    queues: database.collection<QueueDocument>('queues'),
     tokenRequests: database.collection<RequestDocument>('token_requests'),
     deadTokenRequests: database.collection<DeadRequestDocument>('dead_token_requests'),
     tokens: database.collection<TokenDocument>('tokens'),

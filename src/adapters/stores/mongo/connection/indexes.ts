@@ -14,8 +14,14 @@ const indexes: Readonly<Record<string, readonly (IndexDescription & { readonly n
     { key: { passwordScheme: 1 }, name: 'passwordScheme' },
     // Sparse: few users have waiting events.
     { key: { 'outbox.dueAt': 1 }, name: 'dueAt', sparse: true },
-    { key: { 'outbox.dead.diedAt': 1 }, name: 'diedAt', sparse: true },
   ],
+  deliveries: [
+    // Sparse: settled ones have none of these fields.
+    { key: { queue: 1, order: 1 }, name: 'queue_order', sparse: true },
+    { key: { diedAt: 1 }, name: 'diedAt', sparse: true },
+    { key: { settledAt: 1 }, name: 'settledAt', expireAfterSeconds: 3600 },
+  ],
+  queues: [{ key: { sink: 1, readyAt: 1 }, name: 'sink_readyAt' }],
   token_requests: [{ key: { at: 1 }, name: 'at' }],
   dead_token_requests: [{ key: { diedAt: 1 }, name: 'diedAt' }],
   tokens: [{ key: { digest: 1 }, name: 'digest' }, { key: { userId: 1 }, name: 'userId' }, afterExpiry],
