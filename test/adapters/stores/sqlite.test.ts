@@ -13,7 +13,8 @@ import { sqliteBackend } from '../../../src/adapters/stores/sqlite/sqlite.ts'
 import { Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
 import type { UserId } from '../../../src/domain/ids.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
-import { aSession, aUser } from '../../../src/testing/builders.ts'
+import { anEvent, aSession, aUser } from '../../../src/testing/builders.ts'
+import { deadLetters, deliverAll, distributeAll } from '../../../src/testing/users-scene.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import { sqliteFolder } from '../../support/stores/sqlite.ts'
 
@@ -26,6 +27,13 @@ describe('the SQLite store', () => {
   function writerAlone(): Database.Database {
     writeFileSync(at.path, '', { flag: 'a' })
     return connectWriter(Database, { path: at.path, isSmall: false })
+  }
+
+  /** Makes a file of the first release. */
+  function ofFirstRelease(): Database.Database {
+    const db = new Database(at.path)
+    migrateFile(db, true, [firstTables])
+    return db
   }
 
   /** Makes a file that names these versions. */
@@ -166,8 +174,7 @@ describe('the SQLite store', () => {
   })
 
   it('reads sessions of an earlier release as logins of their own, which were proved when they began', async () => {
-    const db = writerAlone()
-    migrateFile(db, true, [firstTables])
+    const db = ofFirstRelease()
     const earlier = `INSERT INTO sessions
       (digest, user_id, generation, created_at, seen_at, idle_seconds, ends_at, expires_at, network, browser, system)
       VALUES (?, ?, 7, ?, ?, NULL, ?, ?, NULL, 'Firefox', NULL)`
@@ -179,6 +186,32 @@ describe('the SQLite store', () => {
     const session = await sessions.find(digest)
     expect(session).to.deep.include({ sid: digest, provedAt: new Date(now - 60_000), methods: [], generation: 7 })
     expect(await sessions.listOf(userId)).to.deep.equal([session])
+  })
+
+  it('distributes the waiting events of an earlier release, and its dead letters when they are retried', async () => {
+    const db = ofFirstRelease()
+    const user = aUser()
+    const [waiting, dead] = [anEvent(user), anEvent(user)]
+    const put = db.prepare(
+      'INSERT INTO outbox (user_id, event_id, payload, attempts, due_at, dead_at, reason) VALUES (?, ?, ?, 7, ?, ?, ?)',
+    )
+    const now = at.clock().getTime()
+    put.run(user.id, dead.id, JSON.stringify(dead), now, now, 'it threw')
+    put.run(user.id, waiting.id, JSON.stringify(waiting), now + 60_000, null, 'it threw')
+    db.prepare('INSERT INTO outbox_queues (user_id, ready_at, lease_id) VALUES (?, ?, ?)').run(
+      user.id,
+      now + 60_000,
+      'a',
+    )
+    db.close()
+    const { outbox } = await at.handle()
+    expect(await deadLetters(outbox)).to.deep.equal([
+      { sink: null, event: dead, attempts: 7, reason: 'it threw', diedAt: at.clock() },
+    ])
+    expect(await deliverAll(outbox, 'mail')).to.deep.equal([waiting])
+    expect(await outbox.revive(dead.id, at.clock(), 10)).to.equal(1)
+    await distributeAll(outbox, at.clock(), 'mail', 'handlers')
+    for (const sink of ['mail', 'handlers']) expect(await deliverAll(outbox, sink)).to.deep.equal([dead])
   })
 
   describe('refuses', () => {
