@@ -52,7 +52,10 @@ export type AccountEvent =
       /** The change ended sessions, so the delivery removes the stored ones. */
       readonly sessionsEnded: boolean
     })
-  /** A user asked for a new address, which `user` has here. The token that confirms the address is stored already. */
+  /**
+   * The user needs a token for the address that `user` has here: a new user for that of the registration, another user for a
+   * new one. The token for a new one is stored already.
+   */
   | (Recorded & { readonly type: 'verification_requested' })
   | (Recorded & { readonly type: 'verified' })
   | (Recorded & { readonly type: 'password_reset' })

@@ -114,6 +114,6 @@ export interface TokenRequest {
 }
 
 /** Whether the token of a request would have expired. */
-export function hasExpired({ at }: TokenRequest, lifetimeSeconds: number, now: Date): boolean {
+export function hasExpired({ at }: Pick<TokenRequest, 'at'>, lifetimeSeconds: number, now: Date): boolean {
   return now.getTime() - at.getTime() > lifetimeSeconds * 1000
 }

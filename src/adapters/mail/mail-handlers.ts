@@ -1,4 +1,4 @@
-import { type EventHandlers, type HandlerCall, HandlerFailed } from '../../application/ports/event-handlers.ts'
+import type { EventHandlers, HandlerCall } from '../../application/ports/event-handlers.ts'
 import type { Mailer, Sender } from '../../application/ports/mailer.ts'
 import { type Email, emailKey } from '../../domain/email.ts'
 import type { LinkChange, UserChanges } from '../../domain/events.ts'
@@ -23,8 +23,6 @@ interface Needs {
   /** The language of a message if no language of its reader has templates. */
   readonly language: string
   readonly isOn: Readonly<Record<MessageName, boolean>>
-  /** Asks for the verification token of a new user; `null` where users ask for it themselves. */
-  readonly requestVerification: ((email: Email, context: HandlerCall['context']) => Promise<void>) | null
 }
 
 interface Outgoing {
@@ -35,7 +33,7 @@ interface Outgoing {
 
 /** Sends the messages to users. A failed attempt sends all messages of its event again, with the same `Message-ID`. */
 export function mailHandlers(needs: Needs): EventHandlers {
-  const { mailer, templates, from, replyTo, service, language, isOn, requestVerification } = needs
+  const { mailer, templates, from, replyTo, service, language, isOn } = needs
 
   async function send({ name, to, fields }: Outgoing, { eventId, languages }: HandlerCall['context']): Promise<void> {
     const common = { service, email: to, support: replyTo }
@@ -46,8 +44,6 @@ export function mailHandlers(needs: Needs): EventHandlers {
   return {
     handles(type) {
       switch (type) {
-        case 'registered':
-          return requestVerification !== null
         case 'verification_requested':
           return isOn.verify
         case 'reset_requested':
@@ -64,17 +60,7 @@ export function mailHandlers(needs: Needs): EventHandlers {
     },
 
     async call(call) {
-      const { type, user, context } = call
-      if (type === 'registered' && !user.isVerified && requestVerification !== null) {
-        await requestVerification(user.email, context).catch((fault: unknown) => {
-          // Not `Unavailable`: the retry waits longer each time, because the queue of requests may be full.
-          throw new HandlerFailed(
-            fault instanceof Error ? fault.name : 'Fault',
-            'the verification token could not be requested',
-          )
-        })
-      }
-      for (const message of messagesOf(call, needs)) if (isOn[message.name]) await send(message, context)
+      for (const message of messagesOf(call, needs)) if (isOn[message.name]) await send(message, call.context)
     },
   }
 }

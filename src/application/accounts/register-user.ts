@@ -1,17 +1,17 @@
 import { type Actor, nobody } from '../../domain/actor.ts'
 import type { Email } from '../../domain/email.ts'
-import { accountEvent } from '../../domain/events.ts'
 import type { NewId } from '../../domain/ids.ts'
 import { type PasswordPolicy, passwordObjection } from '../../domain/password.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { newUser, type User } from '../../domain/user.ts'
-import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import type { CausingRequest } from '../event-metadata.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import { requireNewAddress } from './new-address.ts'
 import type { ValidatePassword } from './password-validation.ts'
+import { type RegistrationNeeds, registrationEvents } from './registration-events.ts'
 
-export interface RegisterNeeds extends MetadataNeeds {
+export interface RegisterNeeds extends RegistrationNeeds {
   users: UserStore
   newId: () => NewId
   hasher: PasswordHasher
@@ -59,7 +59,7 @@ export async function register(
   await validatePassword?.({ password, user: described, code, by }, registration)
 
   const user = { ...described, passwordHash: await hasher.hash(password, client) }
-  const outcome = await users.insert(user, [accountEvent('registered', user, eventMetadata(needs, registration, by))])
+  const outcome = await users.insert(user, await registrationEvents(needs, user, registration, by))
   if (outcome === 'email_taken') throw new Refusal('REGISTER_USER_ALREADY_EXISTS')
   wakeRelay?.()
   return user

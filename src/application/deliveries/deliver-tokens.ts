@@ -17,7 +17,7 @@ import { type EventHandlers, isFinal } from '../ports/event-handlers.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
 import type { LeasedRequest, TokenRequests } from '../ports/stores/token-requests.ts'
-import { callTypeOf, type DeliveryNeeds, defaultLeaseSeconds, type HandlerNeeds } from './delivery-needs.ts'
+import { callTypeOf, type DeliveryNeeds, defaultLeaseSeconds, type HandlerNeeds, restId } from './delivery-needs.ts'
 import { problemOf, reasonOf, retryAt } from './delivery-problem.ts'
 import { TaskQueue } from './task-queue.ts'
 
@@ -48,8 +48,6 @@ const scanRest = 10
 const maxRetrySeconds = 60
 /** The pause after a failed `bind`. It does not count as an attempt, so the pauses do not grow. */
 const unboundSeconds = 5
-
-const restId = ({ id }: TokenRequest): string => `served:${id}`
 
 /**
  * Finds the users who asked for tokens, makes the tokens, and calls the deployer's handler, first come, first served.
@@ -147,7 +145,7 @@ export class DeliverTokens implements DueWork {
     const fact = factOf(purpose, user)
     // If the fact differs from that of an earlier delivery, its token was used or is invalid.
     if (boundFact !== null) return boundFact === factText(fact) ? { ...lease, user, fact } : null
-    return (await expiringIds.has(restId(request))) ? null : { ...lease, user, fact }
+    return (await expiringIds.has(restId(request.id))) ? null : { ...lease, user, fact }
   }
 
   async #handle(lease: LeasedRequest): Promise<void> {
@@ -206,6 +204,6 @@ export class DeliverTokens implements DueWork {
     const context = { eventId, requestId, languages, by: nobody, tenant, at }
     const type = callTypeOf[purpose]
     await eventHandlers.call({ type, user: viewOf(user), token, context }, handlerTimeoutSeconds)
-    await expiringIds.add(restId(request), restsUntil)
+    await expiringIds.add(restId(request.id), restsUntil)
   }
 }

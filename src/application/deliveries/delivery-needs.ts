@@ -25,6 +25,9 @@ export interface HandlerNeeds {
 
 export const defaultLeaseSeconds = 20
 
+/** The id that is remembered for `restSeconds` after a delivery to an address. */
+export const restId = (requestId: string): string => `served:${requestId}`
+
 export const callTypeOf: Readonly<Record<RequestPurpose, TokenCallType>> = {
   reset_password: 'reset_requested',
   verify_email: 'verification_requested',

@@ -1,13 +1,15 @@
 import { nobody } from '../../domain/actor.ts'
+import { emailKey } from '../../domain/email.ts'
 import type { AccountEvent, AccountEventType } from '../../domain/events.ts'
-import type { UserId } from '../../domain/ids.ts'
-import { factText, stands } from '../../domain/one-time-token.ts'
+import type { EventId, UserId } from '../../domain/ids.ts'
+import { factOf, factText, hasExpired, isWanted, restSeconds, stands } from '../../domain/one-time-token.ts'
 import { Unavailable } from '../../domain/refusal.ts'
-import type { UserView } from '../../domain/user.ts'
-import type { EventHandlers } from '../ports/event-handlers.ts'
-import type { KeyRing } from '../ports/key-ring.ts'
+import type { User, UserView } from '../../domain/user.ts'
+import { type IssueNeeds, issueToken } from '../one-time-tokens/issue-token.ts'
+import type { EventHandlers, HandlerCall } from '../ports/event-handlers.ts'
+import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
 import type { SinkName } from '../ports/stores/outbox.ts'
-import type { HandlerNeeds } from './delivery-needs.ts'
+import { type HandlerNeeds, restId } from './delivery-needs.ts'
 import { NotBegun, type Sink } from './sink.ts'
 
 /** Handlers that get events as a sink of this name. */
@@ -16,8 +18,13 @@ export interface NamedHandlers {
   readonly handlers: EventHandlers
 }
 
-export interface HandlerSinkNeeds extends HandlerNeeds {
-  keyRing: Pick<KeyRing, 'tokenFor'>
+export interface HandlerSinkNeeds extends HandlerNeeds, IssueNeeds {
+  expiringIds: ExpiringIds
+}
+
+/** The part of an event that decides about its token. */
+interface Verification extends Pick<AccountEvent, 'user' | 'at'> {
+  readonly eventId: EventId
 }
 
 /** Calls handlers for events. A token is made for the call, so that no store holds it. */
@@ -37,26 +44,51 @@ export class HandlerSink implements Sink {
   }
 
   async take(event: AccountEvent, userId: UserId): Promise<void> {
-    const { tenant, handlerTimeoutSeconds } = this.#needs
     const { id: eventId, requestId, languages, at, by = nobody, ...own } = event
-    const call = own.type === 'verification_requested' ? await this.#tokenCall(own.user, userId) : own
-    if (call === null) return
-    const context = { eventId, requestId, languages, by, tenant, at }
+    const context = { eventId, requestId, languages, by, tenant: this.#needs.tenant, at }
+    if (own.type !== 'verification_requested') return await this.#call({ ...own, context })
+    const began = this.#needs.clock()
+    const token = await this.#tokenOf({ ...own, eventId, at }, userId)
+    if (token === null) return
+    const { type, user } = own
+    await this.#call({ type, user, token, context })
+    await this.#rest(user, began)
+  }
+
+  async #call(call: HandlerCall): Promise<void> {
     try {
-      await this.#handlers.call({ ...call, context }, handlerTimeoutSeconds)
+      await this.#handlers.call(call, this.#needs.handlerTimeoutSeconds)
     } catch (error) {
       throw error instanceof Unavailable ? new NotBegun(error) : error
     }
   }
 
-  /** The call with the token that confirms a new address; `null` if the token is void, used or expired. */
-  async #tokenCall(asNew: UserView, userId: UserId) {
+  /** The token of the address in the event; `null` if it is void, used or expired. */
+  async #tokenOf(event: Verification, userId: UserId): Promise<string | null> {
     const { users, tokens, keyRing } = this.#needs
-    const token = await tokens.current('change_email', userId)
     const user = await users.find(userId)
-    if (token === null || user === null || !stands(token, user)) return null
-    if (!('newEmail' in token.fact) || token.fact.newEmail !== asNew.email) return null // for another address
-    const text = keyRing.tokenFor('change_email', token.eventId, userId, factText(token.fact))
-    return { type: 'verification_requested', user: asNew, token: text } as const
+    if (user === null) return null
+    if (emailKey(event.user.email) === emailKey(user.email)) return await this.#tokenOfNewUser(event, user)
+    const token = await tokens.current('change_email', userId)
+    if (token === null || !stands(token, user)) return null
+    if (!('newEmail' in token.fact) || token.fact.newEmail !== event.user.email) return null // for another address
+    return keyRing.tokenFor('change_email', token.eventId, userId, factText(token.fact))
+  }
+
+  /** Each sink hands out the same token, which is the one that the user has asked for meanwhile, if any. */
+  async #tokenOfNewUser({ eventId, at }: Verification, user: User): Promise<string | null> {
+    const { clock, lifetimes } = this.#needs
+    const purpose = 'verify_email'
+    if (!isWanted(purpose, user) || hasExpired({ at }, lifetimes[purpose], clock())) return null
+    const fact = factOf(purpose, user)
+    const { token } = await issueToken(this.#needs, { purpose, user, fact, eventId, isRepeated: true })
+    return token
+  }
+
+  /** A new user who asks for a token right after the registration gets no second message. */
+  async #rest({ email }: UserView, since: Date): Promise<void> {
+    const { expiringIds, keyRing } = this.#needs
+    const id = restId(keyRing.requestId('verify_email', emailKey(email)))
+    await expiringIds.add(id, new Date(since.getTime() + restSeconds * 1000))
   }
 }

@@ -1,13 +1,15 @@
 import type { Actor } from '../../domain/actor.ts'
 import { type Email, emailKey, objectionToNewAddress } from '../../domain/email.ts'
-import { accountEvent, updatedEvent } from '../../domain/events.ts'
+import { updatedEvent } from '../../domain/events.ts'
 import type { NewId } from '../../domain/ids.ts'
 import { accountOf, isVouchedFor, linkOf, withAccount } from '../../domain/linked-accounts.ts'
 import type { OAuthIdentity } from '../../domain/oauth-account.ts'
 import { Refusal, Unavailable } from '../../domain/refusal.ts'
 import { newUser, type User } from '../../domain/user.ts'
+import { type RegistrationNeeds, registrationEvents } from '../accounts/registration-events.ts'
 import type { Change } from '../change-user.ts'
 import { type CausingRequest, eventMetadata } from '../event-metadata.ts'
+import type { Limits } from '../limits/limits.ts'
 import type { ProviderVault } from '../ports/provider-vault.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import type { Backend } from '../sign-in/authenticate.ts'
@@ -21,7 +23,8 @@ import { type Arrival, type AuthorizationResponse, identityOf, type ReturnNeeds 
 import { sealedAccount } from './sealed-account.ts'
 import { takeOver } from './take-over.ts'
 
-interface Needs extends CompleteLoginNeeds, ReturnNeeds {
+interface Needs extends CompleteLoginNeeds, ReturnNeeds, RegistrationNeeds {
+  limits: CompleteLoginNeeds['limits'] & Pick<Limits, 'maySendToken'>
   users: UserStore
   newId: () => NewId
   vault: ProviderVault
@@ -117,9 +120,7 @@ export class FinishOAuth {
     const isOwnerProved = identity.isEmailVerified
     const account = sealedAccount(this.#needs, bare, provider, identity)
     const user = withAccount({ ...bare, isVerified, isOwnerProved }, account)
-    const outcome = await users.insert(user, [
-      accountEvent('registered', user, eventMetadata(this.#needs, signIn, actorOf(provider))),
-    ])
+    const outcome = await users.insert(user, await registrationEvents(this.#needs, user, signIn, actorOf(provider)))
     if (outcome !== 'stored') return null
     this.#needs.wakeRelay?.()
     return user

@@ -4,7 +4,7 @@ import { type MailUrl, parseMailUrl } from '../../adapters/mail/mail-url.ts'
 import { memoryMailbox } from '../../adapters/mail/mailbox.ts'
 import type { Metrics } from '../../adapters/metrics/metrics.ts'
 import type { Shares } from '../../adapters/stores/store-backend.ts'
-import type { EventHandlers, HandlerContext } from '../../application/ports/event-handlers.ts'
+import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import type { Mailbox, Mailer, Sender } from '../../application/ports/mailer.ts'
 import type { Email } from '../../domain/email.ts'
 import type { RequestPurpose } from '../../domain/one-time-token.ts'
@@ -26,7 +26,6 @@ export interface MailNeeds {
   readonly showsMailbox: boolean
   /** The address for browsers, without a final slash. */
   readonly publicUrl: string
-  readonly requestVerification: (email: Email, context: HandlerContext) => Promise<void>
 }
 
 interface OpenMail {
@@ -38,7 +37,7 @@ interface OpenMail {
 
 /** Opens the messages to users; `null` where mail is off. */
 export async function openMail(needs: MailNeeds): Promise<OpenMail | null> {
-  const { settings, publicUrl, requestVerification } = needs
+  const { settings, publicUrl } = needs
   const { mail } = settings
   const url = mailUrlOf(settings)
   if (url === null) return null
@@ -56,7 +55,6 @@ export async function openMail(needs: MailNeeds): Promise<OpenMail | null> {
     lifetimes: lifetimesOf(settings),
     language: mail.language,
     isOn: mail.messages,
-    requestVerification: mail.verifyOnRegister ? requestVerification : null,
   })
   return { eventHandlers, mailbox, close }
 }

@@ -44,14 +44,16 @@ export function portsOf(settings: Settings, opened: Opened) {
   const lifetimes = lifetimesOf(settings)
   const counted = { limiter, keyRing, deviceTokens: devices, figures: settings.limits, clock, attacked, withheld }
   const handlerTimeoutSeconds = settings.handlers.timeoutSeconds
-  const forSinks = { users: users.users, sessions, tokens, keyRing, tenant, handlerTimeoutSeconds }
+  const { expiringIds } = users
+  const forTokens = { tokens, expiringIds, keyRing, clock, lifetimes }
+  const forSinks = { ...forTokens, users: users.users, sessions, tenant, handlerTimeoutSeconds }
   return {
     ...others,
     ...userPortsOf(settings, { users: users.users, hasher, clock }),
     sinks: [new SessionsSink(forSinks), ...handlers.map((one) => new HandlerSink(one, forSinks))],
     outbox: users.outbox,
     tokenRequests: users.tokenRequests,
-    expiringIds: users.expiringIds,
+    expiringIds,
     keyRing,
     deviceTokens: devices,
     limits: settings.limits.enabled ? new CountedLimits(counted) : unlimited,
@@ -61,6 +63,7 @@ export function portsOf(settings: Settings, opened: Opened) {
     freshLoginSeconds: settings.security.freshLoginSeconds || null,
     newAddressTokens: settings.security.confirmEmailChange ? { tokens, keyRing, clock, lifetimes } : null,
     validatePassword: passwordValidation({ eventHandlers, tenant, clock, newId }),
+    verifiesNewUsers: settings.mail.url !== 'off' && settings.mail.verifyOnRegister,
     requiresSession: settings.verification.requiresSession,
     maxOpenJourneys: settings.security.maxOpenJourneys,
     lifetimes,

@@ -10,7 +10,6 @@ import { backendsOf, providersOf } from './backends-and-providers.ts'
 import { type UseCases, useCasesOf } from './container.ts'
 import { deliveriesOf } from './deliveries.ts'
 import { openHandlers } from './handlers.ts'
-import type { MailNeeds } from './mail.ts'
 import { bindSecret, keyRingOf, type MasterSecret, resolveSecret } from './master-secret.ts'
 import { measuredLimits, measuredLogin } from './measured.ts'
 import { openStores } from './open-stores.ts'
@@ -47,15 +46,9 @@ export async function openTenant(given: Needs) {
   const { id } = given
   const log = id === defaultTenant ? given.log : given.log.child({ tenant: id }) // each line names the tenant
   const needs = { ...given, log }
-  const requestToken = Promise.withResolvers<UseCases['requestToken']>()
-  const resources = await openResources({
-    ...needs,
-    requestVerification: async (email, { requestId, languages }) =>
-      (await requestToken.promise).execute({ purpose: 'verify_email', email, requestId, languages }),
-  })
+  const resources = await openResources(needs)
   const { master, stores, hasher } = resources
   const tenant = tenantFrom(resources, needs)
-  requestToken.resolve(tenant.useCases.requestToken)
   const readSchemes = async () => hasher.prepare(await tenant.ports.users.passwordSchemes())
   try {
     await stores.prepare(async (users) => {
@@ -77,7 +70,7 @@ export async function openTenant(given: Needs) {
 type Resources = Awaited<ReturnType<typeof openResources>>
 
 /** Everything of a tenant that has to be closed or may be missing: its secret, its handlers and its stores. */
-async function openResources(needs: Needs & Pick<MailNeeds, 'requestVerification'>) {
+async function openResources(needs: Needs) {
   const { id, settings, log, hashPool, showsMailbox = false, eventHandlers: own } = needs
   const master = await resolveSecret(settings)
   for (const warning of master.warnings) log.warn(warning)

@@ -2,12 +2,11 @@ import { expect } from 'chai'
 import { mailHandlers } from '../../../src/adapters/mail/mail-handlers.ts'
 import { messageNames } from '../../../src/adapters/mail/message-fields.ts'
 import { loadTemplates, type Templates } from '../../../src/adapters/mail/templates.ts'
-import { type HandlerCall, HandlerFailed } from '../../../src/application/ports/event-handlers.ts'
+import type { HandlerCall } from '../../../src/application/ports/event-handlers.ts'
 import { type Mail, MailRefused } from '../../../src/application/ports/mailer.ts'
 import { nobody } from '../../../src/domain/actor.ts'
 import type { Email } from '../../../src/domain/email.ts'
 import type { UserChanges } from '../../../src/domain/events.ts'
-import { Unavailable } from '../../../src/domain/refusal.ts'
 import { unknownTraits } from '../../../src/domain/session.ts'
 import { viewOf } from '../../../src/domain/user.ts'
 import { aUser } from '../../../src/testing/builders.ts'
@@ -44,7 +43,6 @@ describe('mail as a handler', () => {
 
   function handlers(more: Partial<Parameters<typeof mailHandlers>[0]> = {}) {
     const sent: Mail[] = []
-    const requested: Email[] = []
     const own = mailHandlers({
       mailer: {
         async send(mail) {
@@ -61,12 +59,9 @@ describe('mail as a handler', () => {
       lifetimes: { verify_email: 86_400, reset_password: 900 },
       language: 'en',
       isOn: on,
-      async requestVerification(email) {
-        requested.push(email)
-      },
       ...more,
     })
-    return { own, sent, requested, names: () => sent.map(({ id, to }) => [id.replace('event-1.', ''), to]) }
+    return { own, sent, names: () => sent.map(({ id, to }) => [id.replace('event-1.', ''), to]) }
   }
 
   it('sends the link of a token in the language of the request, with its life', async () => {
@@ -152,18 +147,6 @@ describe('mail as a handler', () => {
     expect(sent[0]?.text).to.match(/Zeit: \d{4}-\d\d-\d\d \d\d:\d\d UTC/)
     await own.call(aCall('new_sign_in', { traits: unknownTraits, context: { ...context, languages: ['en'] } }), 1)
     expect(sent[1]?.text).to.match(/Time: .* UTC\n\nIf you did this/)
-  })
-
-  it('asks for the verification of a new user, unless the address is verified or the setting is off', async () => {
-    const { own, requested, sent } = handlers()
-    await own.call(aCall('registered', {}, false), 1)
-    await own.call(aCall('registered', {}, true), 1)
-    expect(requested).to.deep.equal([ada])
-    expect(sent).to.deep.equal([])
-    expect(handlers({ requestVerification: null }).own.handles('registered')).to.equal(false)
-    const full = handlers({ requestVerification: () => Promise.reject(new Unavailable('token requests')) })
-    const failure = await faultOf(full.own.call(aCall('registered', {}, false), 1))
-    expect(failure).to.be.instanceOf(HandlerFailed).and.to.include({ name: 'Unavailable', isFinal: false })
   })
 
   it('leaves out each message that is switched off', async () => {
