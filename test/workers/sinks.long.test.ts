@@ -12,8 +12,8 @@ import { metadataAt } from '../support/delivery.ts'
 import { eventually } from '../support/eventually.ts'
 import { figure } from '../support/figures.ts'
 import { startSmtp } from '../support/smtp.ts'
-import { inSqlite } from '../support/store-contents.ts'
 import { type Spawned, scratchFolder, spawnService, spawnWorker } from '../support/spawned-service.ts'
+import { inSqlite } from '../support/store-contents.ts'
 
 interface Delivery {
   readonly eventId: string
