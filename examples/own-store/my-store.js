@@ -1,6 +1,6 @@
 // @ts-check
 // A store of users as a class. The records are in a map here; put your database in its place.
-import { emailKey, haveRoom, openStore, passwordScheme } from 'portcullis'
+import { emailKey, openStore, passwordScheme } from 'portcullis'
 import { memoryOutbox } from 'portcullis/testing'
 
 /**
@@ -41,18 +41,18 @@ export class Users {
     const taken = this.#taken(user)
     if (taken !== null) return taken
     this.#byId.set(user.id, user)
-    this.#outbox.append(user.id, events)
+    this.#outbox.write(user.id, events)
     return 'stored'
   }
 
   /** @param {User} user @param {readonly AccountEvent[]} events */
   async replace(user, events) {
     if (this.#byId.get(user.id)?.version !== user.version) return 'stale'
-    if (!haveRoom(events, this.#outbox.waiting(user.id))) return 'full'
+    if (!this.#outbox.hasRoom(user.id, events)) return 'full'
     const taken = this.#taken(user)
     if (taken !== null) return taken
     this.#byId.set(user.id, { ...user, version: user.version + 1 })
-    this.#outbox.append(user.id, events)
+    this.#outbox.write(user.id, events)
     return 'stored'
   }
 
@@ -60,7 +60,7 @@ export class Users {
   async remove(user, events) {
     if (this.#byId.get(user.id)?.version !== user.version) return 'stale'
     this.#byId.delete(user.id)
-    this.#outbox.append(user.id, events)
+    this.#outbox.write(user.id, events)
     return 'removed'
   }
 

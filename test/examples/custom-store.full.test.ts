@@ -127,7 +127,7 @@ describe('examples/own-store', () => {
   it('keeps every promise', async () => {
     const { passed, ...others } = await proved('examples/own-store/prove.js', projectRoot)
     expect(others).to.deep.equal({ code: 0, failed: [] })
-    expect(passed).to.equal(85)
+    expect(passed).to.equal(94)
   })
 
   it('keeps the users of a service, with sessions in SQLite and measured', async () => {
