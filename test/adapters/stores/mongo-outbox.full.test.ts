@@ -14,8 +14,8 @@ import {
   theSink,
   withEvents,
 } from '../../../src/testing/users-scene.ts'
-import { needsDeployment, onMongo } from '../../support/services/deployments.ts'
 import { eventually } from '../../support/eventually.ts'
+import { needsDeployment, onMongo } from '../../support/services/deployments.ts'
 import { openMongo } from '../../support/stores/mongo.ts'
 import { type MongoSpy, mongoSpy } from '../../support/stores/mongo-spy.ts'
 import { inMongo, mongoContents } from '../../support/stores/store-contents.ts'

@@ -11,7 +11,7 @@ import { HandlerFailed } from '../../../src/application/ports/event-handlers.ts'
 import type { Email } from '../../../src/domain/email.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { quickHasher } from '../../../src/testing/quick-hasher.ts'
-import { changeUserOf, deliveryNeeds, type Recorded, recording } from '../../support/delivery.ts'
+import { changeUserOf, deliveryNeeds, type Recorded, recording } from '../../support/scenes/delivery.ts'
 
 const ada = 'ada@example.com' as Email // safe: it is one
 const requestId = 'request-1'
