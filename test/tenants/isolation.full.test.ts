@@ -122,18 +122,17 @@ describe('two tenants with the same people', () => {
     return [...sessions, ...keys.filter(({ key }) => String(key).includes(':session:'))]
   }
 
-  /** Waits until every event and every request for a token is delivered. */
+  /** The contents after every event and every request for a token is delivered. The stores are read one after the other. */
   async function settledContentsOf(tenant: string): Promise<Contents> {
-    return eventually('all deliveries', async () => {
+    await eventually('all deliveries', async () => {
       const contents = await contentsOf(tenant)
       const { outbox = [], queues: waiting = [], token_requests: requests = [], users = [] } = contents
       const queues = users.map((user) => user.outbox as { dueAt?: Date } | undefined) // safe: as MongoDB holds it
       return (
-        outbox.length + waiting.length + requests.length === 0 &&
-        queues.every((queue) => queue?.dueAt === undefined) &&
-        contents
+        outbox.length + waiting.length + requests.length === 0 && queues.every((queue) => queue?.dueAt === undefined)
       )
     })
+    return await contentsOf(tenant)
   }
 
   async function makeRoot(tenant: string): Promise<void> {
