@@ -198,14 +198,14 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
       async distribute(now, limit, sinksOf) {
         const due = dueFor(null, now, limit)
         for (const { userId, events, ...queue } of due) {
-          const ofUser = [...state.queues.values()].filter((one) => one.userId === userId && one.sink !== null)
-          if (ofUser.some((one) => one.events.length >= maxWaitingDeliveries)) {
+          const sinks = [...new Set(events.flatMap(({ event }) => sinksOf[event.type] ?? []))]
+          const waitingFor = (/** @type {SinkName} */ sink) => state.queues.get(keyOf(userId, sink))?.events ?? []
+          if (sinks.some((sink) => waitingFor(sink).length >= maxWaitingDeliveries)) {
             commit(changed({ userId, events, ...queue, heldUntil: secondsAfter(now, fullSinkSeconds) }))
             continue
           }
-          const sinks = new Set(events.flatMap(({ event }) => sinksOf[event.type] ?? []))
-          const moved = [...sinks].flatMap((sink) => {
-            const waiting = state.queues.get(keyOf(userId, sink))?.events ?? []
+          const moved = sinks.flatMap((sink) => {
+            const waiting = waitingFor(sink)
             const isKnown = (/** @type {AccountEvent} */ { id }) =>
               waiting.some(({ event }) => event.id === id) || state.dead.has(keyOf(id, sink))
             const wanted = events.map(({ event }) => event).filter(({ type }) => sinksOf[type]?.includes(sink))

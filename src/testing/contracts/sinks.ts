@@ -168,5 +168,10 @@ export function sinksContract({ on, onNew }: Cases<UsersRole>): void {
     assert.equal(await write(1), 'full')
     await distributeAll(store.outbox, inSeconds(fullSinkSeconds), 'mail')
     assert.equal(await write(1), 'stored')
+
+    // `mail` is full again, but no new event is for it, such as after its removal from the settings.
+    await distributeAll(store.outbox, inSeconds(fullSinkSeconds), 'handlers')
+    const unheld = await store.outbox.lease('handlers', inSeconds(fullSinkSeconds), 10, 1)
+    assert.ok(unheld.some(({ userId }) => userId === user.id))
   })
 }

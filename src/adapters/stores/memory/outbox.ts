@@ -78,6 +78,9 @@ export function memoryOutbox(): MemoryOutbox {
     return true
   }
 
+  const isFull = (userId: UserId, sink: SinkName): boolean =>
+    (queues.get(keyOf(userId, sink))?.events.length ?? 0) >= maxWaitingDeliveries
+
   const write: MemoryOutbox['write'] = (userId, events) => put(userId, null, events)
   const hasRoom: MemoryOutbox['hasRoom'] = (userId, events) =>
     haveRoom(events, queues.get(keyOf(userId, null))?.events.length ?? 0)
@@ -93,11 +96,10 @@ export function memoryOutbox(): MemoryOutbox {
     },
 
     async distribute(now, limit, sinksOf) {
-      const full = new Set([...queues.values()].filter(isFull).map(({ userId }) => userId))
       const due = dueOf(null, now, limit)
       for (const queue of due) {
         const { userId, events } = queue
-        if (full.has(userId)) {
+        if (events.some(({ event }) => sinksOf[event.type]?.some((sink) => isFull(userId, sink)))) {
           queue.heldUntil = now.getTime() + fullSinkSeconds * 1000
           continue
         }
@@ -184,8 +186,4 @@ export function memoryOutbox(): MemoryOutbox {
 
     sweepDead: async (diedBefore, limit) => sweep(dead, ({ diedAt }) => diedAt < diedBefore, limit),
   }
-}
-
-function isFull({ sink, events }: Queue): boolean {
-  return sink !== null && events.length >= maxWaitingDeliveries
 }

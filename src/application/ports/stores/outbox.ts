@@ -48,9 +48,9 @@ export interface Outbox {
 
   /**
    * Moves the waiting events of at most `limit` due users, in their order, to the queues of their sinks. A sink gets each
-   * event once, also when the process dies meanwhile. An event without sinks is removed. A user with a full queue
-   * (`maxWaitingDeliveries`) is due again after `fullSinkSeconds`. Returns the number of users; fewer than `limit`: no
-   * other user is due.
+   * event once, also when the process dies meanwhile. An event without sinks is removed. If one of these sinks has a full
+   * queue of the user (`maxWaitingDeliveries`), the user is due again after `fullSinkSeconds`. Returns the number of users;
+   * fewer than `limit`: no other user is due.
    */
   distribute(now: Date, limit: number, sinksOf: SinksOf): Promise<number>
 

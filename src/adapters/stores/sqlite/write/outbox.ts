@@ -11,7 +11,7 @@ import type { InThread, Writes } from '../protocol.ts'
 import { eventOf, undistributed } from '../rows.ts'
 import type { Statements } from '../statements.ts'
 
-/** Appends events to the user's outbox. They are due at once, even by the clock of a process that is behind. */
+/** Appends events to the user's outbox, due at once by the clock of this process. */
 export function appendEvents(sql: Statements, userId: UserId, events: readonly AccountEvent[], now: number): void {
   for (const event of events) {
     const [id, payload] = [event.id, JSON.stringify(event)]
@@ -47,7 +47,7 @@ function put(sql: Statements, row: Put): void {
 
 const readyUsers =
   'SELECT user_id AS userId FROM outbox_queues WHERE sink = ? AND ready_at <= ? ORDER BY ready_at LIMIT ?'
-const fullSink = `
+const fullSinks = `
   SELECT sink FROM outbox WHERE user_id = ? AND sink <> '' AND dead_at IS NULL
   GROUP BY sink HAVING count(*) >= ${maxWaitingDeliveries}`
 const undistributedOf = `
@@ -107,14 +107,16 @@ export function outboxWrites(sql: Statements): InThread<Writes['outbox']> {
     distribute(_now, at, limit, sinksOf) {
       const ready = readyFor(undistributed, at, limit)
       for (const userId of ready) {
-        if (sql<[UserId]>(fullSink).get(userId) !== undefined) {
+        const events = sql<[UserId], Pick<Put, 'id' | 'payload' | 'due'>>(undistributedOf).all(userId)
+        const added = events.flatMap((event) =>
+          (sinksOf[eventOf(event.payload).type] ?? []).map((sink) => ({ userId, sink, ...event })),
+        )
+        const full = sql<[UserId], Pick<Put, 'sink'>>(fullSinks).all(userId)
+        if (full.some(({ sink }) => added.some((one) => one.sink === sink))) {
           sql<unknown[]>(setLease).run(null, at.getTime() + fullSinkSeconds * 1000, userId, undistributed)
           continue
         }
-        const events = sql<[UserId], Pick<Put, 'id' | 'payload' | 'due'>>(undistributedOf).all(userId)
-        for (const event of events) {
-          for (const sink of sinksOf[eventOf(event.payload).type] ?? []) put(sql, { userId, sink, ...event })
-        }
+        for (const one of added) put(sql, one)
         sql<[UserId]>(removeDistributed).run(userId)
         sql<[UserId, SinkName]>(removeQueue).run(userId, undistributed)
       }
