@@ -248,10 +248,10 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
           const { userId, sink, event, attempts } = lease
           return [advanced(queue), ['dead', keyOf(event.id, sink), { userId, sink, event, attempts, reason, diedAt }]]
         }),
-      release: (lease) =>
+      release: (lease, until) =>
         whileLeased(lease, (queue) => {
           const events = queue.events.map((one, at) => (at === 0 ? { ...one, attempts: one.attempts - 1 } : one))
-          return [changed({ ...queue, events, leaseId: null, heldUntil: never })]
+          return [changed({ ...queue, events, leaseId: null, heldUntil: until })]
         }),
       async nextDue(sinks) {
         const wanted = [...state.queues.values()].filter(({ sink }) => sink === null || sinks.includes(sink))

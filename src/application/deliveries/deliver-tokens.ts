@@ -17,7 +17,14 @@ import { type EventHandlers, isFinal } from '../ports/event-handlers.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
 import type { LeasedRequest, TokenRequests } from '../ports/stores/token-requests.ts'
-import { callTypeOf, type DeliveryNeeds, defaultLeaseSeconds, type HandlerNeeds, restId } from './delivery-needs.ts'
+import {
+  callTypeOf,
+  type DeliveryNeeds,
+  defaultLeaseSeconds,
+  type HandlerNeeds,
+  restId,
+  uncountedSeconds,
+} from './delivery-needs.ts'
 import { problemOf, reasonOf, retryAt } from './delivery-problem.ts'
 import { TaskQueue } from './task-queue.ts'
 
@@ -46,8 +53,6 @@ const scanSeconds = 1
 /** The least pause after a scan, as a multiple of its length: scanning thousands each second would overload the store. */
 const scanRest = 10
 const maxRetrySeconds = 60
-/** The pause after a failed `bind`. It does not count as an attempt, so the pauses do not grow. */
-const unboundSeconds = 5
 
 /**
  * Finds the users who asked for tokens, makes the tokens, and calls the deployer's handler, first come, first served.
@@ -166,7 +171,7 @@ export class DeliverTokens implements DueWork {
         this.#forget(request)
         const now = clock()
         const reason = reasonOf(error, scrub)
-        const uncounted = new Date(now.getTime() + unboundSeconds * 1000)
+        const uncounted = new Date(now.getTime() + uncountedSeconds * 1000)
         const again = isBound === null ? uncounted : retryAt(now, attempts, maxRetrySeconds, random)
         const isLast = isFinal(error) || hasExpired(request, lifetimes[request.purpose], again)
         if (isBound !== null && isLast) {

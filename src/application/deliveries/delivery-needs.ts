@@ -25,6 +25,9 @@ export interface HandlerNeeds {
 
 export const defaultLeaseSeconds = 20
 
+/** The pause after an attempt that does not count, so these pauses do not grow. */
+export const uncountedSeconds = 5
+
 /** The id that is remembered for `restSeconds` after a delivery to an address. */
 export const restId = (requestId: string): string => `served:${requestId}`
 

@@ -10,8 +10,8 @@ export interface DeliveryProblem {
   readonly type: HandlerCallType
   readonly attempts: number
   /**
-   * `'postponed'`: tried again later. `'buried'`: a dead letter. `'not_begun'`: the handlers were too busy; tried again
-   * later. `'unknown'`: the store failed to record the end; tried again after the lease.
+   * `'postponed'`: tried again later. `'buried'`: a dead letter. `'not_begun'`: a store did not answer or the handlers
+   * were too busy; tried again later. `'unknown'`: the store failed to record the end; tried again after the lease.
    */
   readonly outcome: 'postponed' | 'buried' | 'not_begun' | 'unknown'
   readonly error: string

@@ -3,14 +3,13 @@ import { emailKey } from '../../domain/email.ts'
 import type { AccountEvent, AccountEventType } from '../../domain/events.ts'
 import type { EventId, UserId } from '../../domain/ids.ts'
 import { factOf, factText, hasExpired, isWanted, restSeconds, stands } from '../../domain/one-time-token.ts'
-import { Unavailable } from '../../domain/refusal.ts'
 import type { User, UserView } from '../../domain/user.ts'
 import { type IssueNeeds, issueToken } from '../one-time-tokens/issue-token.ts'
 import type { EventHandlers, HandlerCall } from '../ports/event-handlers.ts'
 import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
 import type { SinkName } from '../ports/stores/outbox.ts'
 import { type HandlerNeeds, restId } from './delivery-needs.ts'
-import { NotBegun, type Sink } from './sink.ts'
+import type { Sink } from './sink.ts'
 
 /** Handlers that get events as a sink of this name. */
 export interface NamedHandlers {
@@ -52,15 +51,11 @@ export class HandlerSink implements Sink {
     if (token === null) return
     const { type, user } = own
     await this.#call({ type, user, token, context })
-    await this.#rest(user, began)
+    await this.#rest(user, began).catch(() => undefined) // a repetition of the delivery would be a second message, too
   }
 
   async #call(call: HandlerCall): Promise<void> {
-    try {
-      await this.#handlers.call(call, this.#needs.handlerTimeoutSeconds)
-    } catch (error) {
-      throw error instanceof Unavailable ? new NotBegun(error) : error
-    }
+    await this.#handlers.call(call, this.#needs.handlerTimeoutSeconds)
   }
 
   /** The token of the address in the event; `null` if it is void, used or expired. */

@@ -1,10 +1,11 @@
 import { accountEventTypes } from '../../domain/events.ts'
+import { Unavailable } from '../../domain/refusal.ts'
 import type { DueWork } from '../ports/due-work.ts'
 import { isFinal } from '../ports/event-handlers.ts'
 import type { LeasedEvent, Outbox, SinksOf } from '../ports/stores/outbox.ts'
-import { type DeliveryNeeds, defaultLeaseSeconds } from './delivery-needs.ts'
+import { type DeliveryNeeds, defaultLeaseSeconds, uncountedSeconds } from './delivery-needs.ts'
 import { problemOf, reasonOf, retryAt } from './delivery-problem.ts'
-import { NotBegun, type Sink } from './sink.ts'
+import type { Sink } from './sink.ts'
 import { TaskQueue } from './task-queue.ts'
 
 interface Needs extends DeliveryNeeds {
@@ -26,7 +27,7 @@ const maxRetrySeconds = 300
 /**
  * Distributes events to the queues of their sinks, and delivers them at least once, to each sink in the order of writing for
  * each user. A failing delivery holds back the later ones of its user and sink until it succeeds or becomes a dead letter:
- * after ten attempts, or at once if the failure is final. Each sink has slots of its own, so that one that hangs delays no
+ * after ten attempts, or at once if the failure is final. Attempts during an outage of a store do not count. Each sink has slots of its own, so that one that hangs delays no
  * other.
  */
 export class RelayEvents implements DueWork {
@@ -80,8 +81,9 @@ export class RelayEvents implements DueWork {
   }
 
   async giveBack(): Promise<void> {
+    const { outbox, clock } = this.#needs
     for (const { tasks } of this.#lanes) tasks.drop()
-    await Promise.allSettled([...this.#queued].map((lease) => this.#needs.outbox.release(lease)))
+    await Promise.allSettled([...this.#queued].map((lease) => outbox.release(lease, clock())))
   }
 
   async #handle(lease: LeasedEvent, sink: Sink): Promise<void> {
@@ -112,9 +114,9 @@ export class RelayEvents implements DueWork {
     try {
       await sink.take(lease.event, lease.userId)
     } catch (error) {
-      if (error instanceof NotBegun) {
-        await outbox.release(lease)
-        report(problemOf(deliveryOf(lease), 'not_begun', error.cause))
+      if (error instanceof Unavailable) {
+        await outbox.release(lease, new Date(clock().getTime() + uncountedSeconds * 1000))
+        report(problemOf(deliveryOf(lease), 'not_begun', error))
       } else if (lease.attempts < maxAttempts && !isFinal(error)) {
         const again = retryAt(clock(), lease.attempts, maxRetrySeconds, random)
         await outbox.postpone(lease, again, reasonOf(error))

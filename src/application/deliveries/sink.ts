@@ -9,14 +9,8 @@ export interface Sink {
   handles(type: AccountEventType): boolean
   /**
    * Resolves when the sink has the event. It may get an event again, also after it has resolved: then the process died before
-   * it recorded the end. Rejects as `EventHandlers.call` does, or with `NotBegun`.
+   * it recorded the end. Rejects as `EventHandlers.call` does. `Unavailable` also means that a store did not answer before
+   * the sink had the event: the attempt does not count, and is repeated after `uncountedSeconds`.
    */
   take(event: AccountEvent, userId: UserId): Promise<void>
-}
-
-/** The sink did not see the event, so the attempt does not count. */
-export class NotBegun extends Error {
-  constructor(cause: Error) {
-    super('the handler was not called', { cause })
-  }
 }

@@ -21,7 +21,7 @@ import {
 /** Asserts that the holder of the lease can change nothing any more. */
 async function hasLost({ outbox }: UsersRole, lease: LeasedEvent): Promise<void> {
   const later = new Date(Date.now() + 500_000)
-  assert.equal(await outbox.release(lease), false)
+  assert.equal(await outbox.release(lease, later), false)
   assert.equal(await outbox.postpone(lease, later, 'it threw'), false)
   assert.equal(await outbox.renew(lease, later), false)
   assert.equal(await outbox.bury(lease, later, 'too late'), false)
@@ -162,12 +162,13 @@ export function outboxContract({ on }: Cases<UsersRole>): void {
     async ({ store, inSeconds }) => {
       const { events } = await withEvents(store, 1)
       const released = await leaseOne(store.outbox, inSeconds(0))
-      assert.equal(await store.outbox.release(released), true)
+      assert.equal(await store.outbox.release(released, inSeconds(3)), true)
       await hasLost(store, released)
-      const postponed = await leaseOne(store.outbox, inSeconds(0))
-      assert.equal(await store.outbox.postpone(postponed, inSeconds(5), 'it threw'), true)
+      await leaseNothing(store.outbox, inSeconds(2))
+      const postponed = await leaseOne(store.outbox, inSeconds(3))
+      assert.equal(await store.outbox.postpone(postponed, inSeconds(8), 'it threw'), true)
       await hasLost(store, postponed)
-      const again = await leaseOne(store.outbox, inSeconds(5))
+      const again = await leaseOne(store.outbox, inSeconds(8))
       assert.deepEqual(again.event, events[0])
       assert.equal(again.attempts, 2)
     },

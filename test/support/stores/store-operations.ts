@@ -36,7 +36,7 @@ export function everyOperation(store: StorePorts): Operations {
       settle: () => outbox.settle(lease),
       postpone: () => outbox.postpone(lease, now, 'reason'),
       bury: () => outbox.bury(lease, now, 'reason'),
-      release: () => outbox.release(lease),
+      release: () => outbox.release(lease, new Date()),
       nextDue: () => outbox.nextDue(['mail']),
       list: () => outbox.list('waiting', 10, null),
       revive: () => outbox.revive('all', now, 10),

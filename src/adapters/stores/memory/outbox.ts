@@ -147,11 +147,11 @@ export function memoryOutbox(): MemoryOutbox {
         advance(queue)
       }),
 
-    release: async (lease) =>
+    release: async (lease, until) =>
       whileLeased(lease, (queue, head) => {
         head.attempts--
         queue.leaseId = null
-        queue.heldUntil = 0
+        queue.heldUntil = until.getTime()
       }),
 
     async nextDue(sinks) {

@@ -156,10 +156,10 @@ export function mongoDeliveries(connection: Connection): Deliveries {
         return isHeld
       }),
 
-    release: (lease) =>
+    release: (lease, until) =>
       run(async () => {
         const isHeld = await change(lease, { $inc: { attempts: -1 }, $unset: { leaseId: '' } })
-        if (isHeld) await free(queueOf(lease), lease.leaseId, now())
+        if (isHeld) await free(queueOf(lease), lease.leaseId, until)
         return isHeld
       }),
   }

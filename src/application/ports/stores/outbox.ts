@@ -75,8 +75,8 @@ export interface Outbox {
   /** Makes the delivery a dead letter, so the later ones may be made. */
   bury(lease: LeasedEvent, now: Date, reason: string): Promise<boolean>
 
-  /** Releases the lease without counting the attempt. */
-  release(lease: LeasedEvent): Promise<boolean>
+  /** Ends the lease without counting the attempt. The delivery is due again at `until`. */
+  release(lease: LeasedEvent, until: Date): Promise<boolean>
 
   /** The time at which a distribution, or a lease for one of these sinks, may succeed; `null` when nothing waits. */
   nextDue(sinks: readonly SinkName[]): Promise<Date | null>

@@ -157,9 +157,10 @@ export function outboxWrites(sql: Statements): InThread<Writes['outbox']> {
         bury.run(at.getTime(), reason, seq)
       }),
 
-    release: (_now, lease) =>
+    release: (_now, lease, until) =>
       whereLeased(lease, (seq) => {
-        sql<[number]>('UPDATE outbox SET attempts = attempts - 1 WHERE seq = ?').run(seq)
+        const release = sql<[number, number]>('UPDATE outbox SET attempts = attempts - 1, due_at = ? WHERE seq = ?')
+        release.run(until.getTime(), seq)
       }),
 
     revive(_now, id, at, limit) {
