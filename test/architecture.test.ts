@@ -52,6 +52,7 @@ const rules: readonly Rule[] = [
   adapter('logging', ['pino']),
   adapter('mail', ['nodemailer', 'mustache']),
   adapter('metrics', ['prom-client']),
+  adapter('tenants', []),
   adapter('oauth', ['simple-oauth2', 'openid-client', 'undici', 'jsonwebtoken', 'typebox']),
   {
     folder: /^config\/composition\/container\.ts$/,

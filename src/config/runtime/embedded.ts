@@ -6,6 +6,7 @@ import { createLog, type Logger } from '../../adapters/logging/log.ts'
 import { printLine } from '../../adapters/logging/print-line.ts'
 import { type OpenOwnStore, type OwnStore, ownBackend } from '../../adapters/stores/own-store.ts'
 import type { StoreRole } from '../../adapters/stores/store-backend.ts'
+import { type TenantDirectory, whenReady } from '../../adapters/tenants/directory.ts'
 import type { Limits } from '../../application/limits/limits.ts'
 import type { DeviceTokens } from '../../application/ports/device-tokens.ts'
 import type { OAuthProvider } from '../../application/ports/oauth-provider.ts'
@@ -17,8 +18,7 @@ import { settingsOf } from '../settings/load.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import type { Environment } from '../settings/sources/environment.ts'
 import { defaultTenant, type LoadedTenants, publicUrlOf } from '../settings/tenants.ts'
-import type { TenantDirectory } from '../tenancy/directory.ts'
-import { openTenants, whenReady } from '../tenancy/open-tenants.ts'
+import { openTenants } from '../tenancy/open-tenants.ts'
 
 /** The use cases of one tenant. */
 export interface Accounts extends CheckedAccounts {

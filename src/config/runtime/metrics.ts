@@ -1,6 +1,7 @@
 import { isIPv6 } from 'node:net'
 import type { Backlog } from '../../adapters/metrics/gauges.ts'
 import type { Metrics } from '../../adapters/metrics/metrics.ts'
+import type { OpenTenants } from '../../adapters/tenants/directory.ts'
 import { limitNames } from '../../application/limits/counted-limits.ts'
 import type { Outbox } from '../../application/ports/stores/outbox.ts'
 import { Unavailable } from '../../domain/refusal.ts'
@@ -8,7 +9,6 @@ import { recent } from '../../lib/recent.ts'
 import type { SharedResources } from '../composition/shared-resources.ts'
 import type { Tenant } from '../composition/tenant.ts'
 import type { Settings } from '../settings/schema/schema.ts'
-import type { OpenTenants } from '../tenancy/directory.ts'
 
 /** The figures of this process; `null` if the settings name no port. */
 export async function metricsOf({ metrics }: Settings): Promise<Metrics | null> {

@@ -1,14 +1,13 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { createLog } from '../../../src/adapters/logging/log.ts'
+import type { OpenTenants } from '../../../src/adapters/tenants/directory.ts'
 import type { HandlerCall } from '../../../src/application/ports/event-handlers.ts'
 import { openSharedResources } from '../../../src/config/composition/shared-resources.ts'
 import { openTenant, type Tenant } from '../../../src/config/composition/tenant.ts'
 import { settingsOf } from '../../../src/config/settings/load.ts'
 import type { LoadedTenants } from '../../../src/config/settings/tenants.ts'
-import type { OpenTenants } from '../../../src/config/tenancy/directory.ts'
-import { whenReady } from '../../../src/config/tenancy/open-tenants.ts'
-import { tenantPool } from '../../../src/config/tenancy/tenant-pool.ts'
+import { openTenants } from '../../../src/config/tenancy/open-tenants.ts'
 import type { User } from '../../../src/domain/user.ts'
 import { anEvent, aUser } from '../../../src/testing/builders.ts'
 import { eventually } from '../eventually.ts'
@@ -37,7 +36,7 @@ interface Wanted {
 }
 
 export interface OpenedPool {
-  readonly pool: OpenTenants<Opened>
+  readonly pool: OpenTenants<Opened, LoadedTenants>
   readonly folder: string
   /** The names of the tenants, in the order of their openings. */
   readonly openings: readonly string[]
@@ -103,20 +102,16 @@ async function openPool(wanted: Wanted): Promise<OpenedPool> {
     }
   }
 
-  const directory = tenantPool<Opened>({
+  const pool = openTenants<Opened>({
     tenants,
-    limits: { maxOpen: 100, idleSeconds: 600, scanSeconds: 600, ...limits },
+    settings: { tenants: { ...settings.tenants, maxOpen: 100, idleSeconds: 600, scanSeconds: 600, ...limits } },
+    failed: () => undefined,
     ...(wanted.openingSeconds !== undefined && { openingSeconds: wanted.openingSeconds }),
     log: common.log,
     clock: common.clock,
     open: ({ id, settings }, failed) =>
       opened(id, () => openTenant({ ...common, id, settings, publicUrl: 'http://localhost', failed })),
   })
-
-  const pool: OpenTenants<Opened> = {
-    ...directory,
-    use: (id, work) => directory.inspect(id, (tenant) => whenReady(tenant, work)),
-  }
   return {
     pool,
     folder,

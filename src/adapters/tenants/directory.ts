@@ -1,4 +1,21 @@
-import type { LoadedTenants, TenantSettings } from '../settings/tenants.ts'
+import { Unavailable } from '../../domain/refusal.ts'
+
+/** The settings of one tenant. Apart from its name, a directory only compares them. */
+export interface Setup {
+  readonly id: string
+}
+
+/** The tenants that the settings name. */
+export interface Tenants<Own extends Setup, Faults = unknown> {
+  readonly enabled: ReadonlyMap<string, Own>
+  /** The faults of each tenant that must not be served. */
+  readonly disabled: ReadonlyMap<string, Faults>
+}
+
+/** Takes a line for the operator. */
+export interface Log {
+  error(fields: object, message: string): void
+}
 
 /** The part of an opened tenant that its directory needs. */
 export interface Closable {
@@ -32,9 +49,9 @@ export interface TenantDirectory<T> {
   inspect<R>(id: string, work: (tenant: T) => Promise<R>): Promise<R>
 }
 
-/** The directory, for the process that owns it. */
-export interface OpenTenants<T> extends TenantDirectory<T> {
-  /** Opens the tenant `default` if it exists. Rejects when the process must not start. */
+/** The directory, for the process that owns it. Only with the type of all settings, `All`, can they be replaced. */
+export interface OpenTenants<T, All = never> extends TenantDirectory<T> {
+  /** Opens the tenant of requests that name none, if it exists. Rejects when the process must not start. */
   prepare(): Promise<void>
   /** Begins deliveries in open tenants, and opens closed tenants when their events fall due. */
   startDeliveries(): void
@@ -42,7 +59,7 @@ export interface OpenTenants<T> extends TenantDirectory<T> {
    * Applies changed settings to later requests. A tenant that has changed or is gone closes when its requests have
    * ended. Rejects if the only tenant cannot be opened with the new settings; then nothing changes.
    */
-  replace(changed: LoadedTenants): Promise<void>
+  replace(changed: All): Promise<void>
   counts(): { readonly open: number; readonly disabled: number }
   /** The tenants that are open now. They may close at any time. */
   opened(): readonly T[]
@@ -55,10 +72,21 @@ export interface OpenTenants<T> extends TenantDirectory<T> {
  *
  * @param failed called when the opened tenant turns out to be unusable
  */
-export type Open<T> = (settings: TenantSettings, failed: (fault: unknown) => void) => Promise<T>
+export type Open<T, Own extends Setup> = (settings: Own, failed: (fault: unknown) => void) => Promise<T>
 
 /** Longer than a handler may take, so that closing a tenant interrupts no running handler. */
 export const longestDeliverySeconds = 4000
 
 /** The line of the log when closing a tenant fails. */
 export const notInOrder = 'a tenant was not closed in order'
+
+/** Refuses to use a store of users before its secret has been compared. The log names a store that does not answer. */
+export async function whenReady<T extends Closable, R>(tenant: T, work: (tenant: T) => Promise<R>): Promise<R> {
+  if (!tenant.isReady()) throw new Unavailable('the user store has not answered yet, or is closed')
+  try {
+    return await work(tenant)
+  } catch (thrown) {
+    if (thrown instanceof Unavailable) void tenant.failing()
+    throw thrown
+  }
+}

@@ -1,32 +1,47 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import type { Logger } from '../../adapters/logging/log.ts'
-import { storeRoles } from '../../adapters/stores/store-backend.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import { semaphore } from '../../lib/semaphore.ts'
 import { inTime, unlessAborted } from '../../lib/timers.ts'
-import { pluginOf } from '../plugins/stores.ts'
-import { SettingsFault } from '../settings/schema/fault.ts'
-import type { Settings } from '../settings/schema/schema.ts'
-import { defaultTenant, type LoadedTenants, type TenantSettings } from '../settings/tenants.ts'
-import { type Closable, longestDeliverySeconds, notInOrder, type Open, type OpenTenants } from './directory.ts'
-import { wakeSchedule } from './wake-schedule.ts'
+import { wakeSchedule } from '../../lib/wake-schedule.ts'
+import {
+  type Closable,
+  type Log,
+  longestDeliverySeconds,
+  notInOrder,
+  type Open,
+  type OpenTenants,
+  type Setup,
+  type Tenants,
+} from './directory.ts'
 
-interface Needs<T extends Closable> {
-  readonly tenants: LoadedTenants
-  readonly limits: Pick<Settings['tenants'], 'maxOpen' | 'idleSeconds' | 'scanSeconds'>
+interface Needs<T extends Closable, Own extends Setup, Faults> {
+  readonly tenants: Tenants<Own, Faults>
+  /** The tenant of requests that name none. */
+  readonly first: string
+  readonly limits: {
+    readonly maxOpen: number
+    /** A tenant without requests for this time closes. */
+    readonly idleSeconds: number
+    /** The interval at which closed tenants are opened, to find events of other processes. */
+    readonly scanSeconds: number
+  }
   /** For a worker: tenants stay open, and take turns if there are more than `maxOpen`. */
   readonly keepsOpen?: boolean
   /** An opening that takes longer fails; by default 10. */
   readonly openingSeconds?: number
-  readonly open: Open<T>
-  readonly log: Logger
+  /** Whether no store of the tenant loses its records when it closes. */
+  readonly keepsAll: (settings: Own) => boolean
+  /** The cause in the error for a disabled tenant. */
+  readonly asError: (faults: Faults | undefined) => Error
+  readonly open: Open<T, Own>
+  readonly log: Log
   readonly clock: () => Date
 }
 
 /** One opening of a tenant. A tenant can be opened again while its former opening drains. */
-interface Entry<T extends Closable> {
-  readonly settings: TenantSettings
+interface Entry<T extends Closable, Own extends Setup> {
+  readonly settings: Own
   readonly opened: Promise<T>
   /** `null` until the tenant is open. */
   tenant: T | null
@@ -52,13 +67,15 @@ const lastMilliseconds = 1_000
 const turnMilliseconds = 1_000
 
 /** Opens tenants on first use, at most `maxOpen`, and closes the least recently used and the idle ones. */
-export function tenantPool<T extends Closable>(needs: Needs<T>): Omit<OpenTenants<T>, 'use'> {
-  const { limits, log, clock, keepsOpen = false, openingSeconds = 10 } = needs
+export function tenantPool<T extends Closable, Own extends Setup, Faults>(
+  needs: Needs<T, Own, Faults>,
+): Omit<OpenTenants<T, Tenants<Own, Faults>>, 'use'> {
+  const { limits, first, log, clock, keepsAll, asError, keepsOpen = false, openingSeconds = 10 } = needs
   let { tenants } = needs
   const places = semaphore(limits.maxOpen)
   /** The openings that take new requests. */
-  const entries = new Map<string, Entry<T>>()
-  const draining = new Set<Entry<T>>()
+  const entries = new Map<string, Entry<T, Own>>()
+  const draining = new Set<Entry<T, Own>>()
   let isDelivering = false
   let isClosed = false
   /** Aborted when the grace period of `close` has ended. */
@@ -75,15 +92,14 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): Omit<OpenTenant
   })
   const idleCheck = keepsOpen ? undefined : setInterval(closeIdle, (limits.idleSeconds * 1000) / 4).unref()
 
-  function settingsOf(id: string): TenantSettings {
+  function settingsOf(id: string): Own {
     const settings = tenants.enabled.get(id)
     if (settings !== undefined) return settings
-    const cause = new SettingsFault(tenants.disabled.get(id) ?? [])
-    throw new Unavailable(`the tenant ${id} is disabled`, { cause })
+    throw new Unavailable(`the tenant ${id} is disabled`, { cause: asError(tenants.disabled.get(id)) })
   }
 
   /** Opens the tenant if necessary and does `work`; the tenant stays open meanwhile. */
-  async function within<R>(id: string, work: (tenant: T, entry: Entry<T>) => Promise<R>): Promise<R> {
+  async function within<R>(id: string, work: (tenant: T, entry: Entry<T, Own>) => Promise<R>): Promise<R> {
     if (isClosed) throw stopping()
     const entry = entries.get(id) ?? begin(settingsOf(id))
     entry.running++
@@ -100,11 +116,11 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): Omit<OpenTenant
     }
   }
 
-  function begin(settings: TenantSettings): Entry<T> {
+  function begin(settings: Own): Entry<T, Own> {
     const { id } = settings
     schedule.clear(id)
     const opened = Promise.resolve().then(() => open(entry))
-    const entry: Entry<T> = {
+    const entry: Entry<T, Own> = {
       settings,
       opened,
       tenant: null,
@@ -122,12 +138,12 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): Omit<OpenTenant
     return entry
   }
 
-  function forget(entry: Entry<T>): void {
+  function forget(entry: Entry<T, Own>): void {
     const { id } = entry.settings
     if (entries.get(id) === entry) entries.delete(id)
   }
 
-  async function open(entry: Entry<T>): Promise<T> {
+  async function open(entry: Entry<T, Own>): Promise<T> {
     await takePlace(entry)
     try {
       const tenant = await openInTime(entry)
@@ -140,7 +156,7 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): Omit<OpenTenant
     }
   }
 
-  async function takePlace(entry: Entry<T>): Promise<void> {
+  async function takePlace(entry: Entry<T, Own>): Promise<void> {
     const acquiring = places.acquire(placeMilliseconds)
     makePlaces()
     // If every tenant is in use, the least recently used one takes no more requests after a second.
@@ -152,13 +168,13 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): Omit<OpenTenant
     throw new Unavailable(`all ${limits.maxOpen} open tenants are in use (tenants.maxOpen)`)
   }
 
-  function leavePlace(entry: Entry<T>): void {
+  function leavePlace(entry: Entry<T, Own>): void {
     entry.holdsPlace = false
     places.release()
   }
 
   /** An opening that hangs may hold a thread, so the tenant is not opened again before it ends. */
-  async function openInTime(entry: Entry<T>): Promise<T> {
+  async function openInTime(entry: Entry<T, Own>): Promise<T> {
     const { settings } = entry
     const opening = needs.open(settings, (err) => {
       log.error({ err, tenant: settings.id }, 'a tenant has to be closed')
@@ -191,7 +207,7 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): Omit<OpenTenant
   }
 
   /** Closing loses the records that requests have left in a memory store. */
-  function mayClose({ tenant, lastUsed, settings }: Entry<T>): boolean {
+  function mayClose({ tenant, lastUsed, settings }: Entry<T, Own>): boolean {
     return tenant !== null && (lastUsed === 0 || keepsAll(settings))
   }
 
@@ -203,7 +219,7 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): Omit<OpenTenant
   }
 
   /** Refuses new requests, waits for those that run, and closes. Never rejects. */
-  function close(entry: Entry<T>): Promise<void> {
+  function close(entry: Entry<T, Own>): Promise<void> {
     forget(entry)
     if (entry.closing === null) {
       draining.add(entry)
@@ -212,7 +228,7 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): Omit<OpenTenant
     return entry.closing
   }
 
-  async function drained(entry: Entry<T>): Promise<void> {
+  async function drained(entry: Entry<T, Own>): Promise<void> {
     const tenant = await entry.opened.catch(() => null)
     if (tenant === null) return
     const { promise: unused, resolve } = Promise.withResolvers<void>()
@@ -271,8 +287,8 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): Omit<OpenTenant
     inspect,
 
     async prepare() {
-      if (!tenants.enabled.has(defaultTenant)) return
-      await inspect(defaultTenant, async () => undefined).catch(() => undefined) // the log has the reason
+      if (!tenants.enabled.has(first)) return
+      await inspect(first, async () => undefined).catch(() => undefined) // the log has the reason
     },
 
     startDeliveries() {
@@ -321,11 +337,6 @@ function unavailable(id: string, cause: unknown): never {
   throw cause instanceof Unavailable ? cause : new Unavailable(`the tenant ${id} cannot be opened`, { cause })
 }
 
-/** Whether no store of the tenant loses its records when it closes. */
-function keepsAll({ settings }: TenantSettings): boolean {
-  return storeRoles.every((role) => pluginOf(settings.stores[role].kind).placeOf)
-}
-
-function logDisabled(log: Logger, { disabled }: LoadedTenants): void {
+function logDisabled(log: Log, { disabled }: Tenants<Setup>): void {
   for (const [tenant, faults] of disabled) log.error({ tenant, faults }, 'a tenant is disabled')
 }
