@@ -45,7 +45,7 @@ const rules: readonly Rule[] = [
     files: [lib, domain, ports, /^adapters\/stores\/[^/]+$/],
     packages: ['node:'],
   },
-  adapter('addresses', []),
+  adapter('addresses', ['tldts']),
   adapter('credentials', ['jsonwebtoken']),
   adapter('crypto', ['argon2', 'bcrypt', 'uuid', '@zxcvbn-ts/language-common']),
   adapter('events', []),
@@ -113,7 +113,7 @@ function layersOfConfig(): Rule[] {
     { folder: schema, files: below },
     ...sides,
     ...layers.map((folder, at) => ({ folder, files: [...below, ...layers.slice(0, at + 1)] })),
-  ].map((rule) => ({ ...rule, packages: ['node:', 'typebox', 'pino', 'tldts'] }))
+  ].map((rule) => ({ ...rule, packages: ['node:', 'typebox', 'pino'] }))
 }
 
 function adapter(name: string, packages: readonly string[]): Rule {

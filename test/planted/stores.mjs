@@ -17,9 +17,9 @@ export default [
   },
   {
     title: 'users are served with the secret of another installation',
-    file: 'src/config/composition/open-stores.ts',
-    text: "isReady && roles.includes('users')",
-    replacement: "roles.includes('users')",
+    file: 'src/adapters/stores/store-watch.ts',
+    text: 'isReady && roles.includes(role)',
+    replacement: 'roles.includes(role)',
     tests: ['test/config/composition/open-stores.test.ts'],
   },
   {
@@ -65,8 +65,8 @@ export default [
   {
     title: 'all tenants share one session store',
     file: 'src/config/composition/ports.ts',
-    text: 'const { users, keyRing, attacked, withheld, ...others } = opened',
-    replacement: `const { users, keyRing, attacked, withheld, ...rest } = opened
+    text: 'const { users, keyRing, attacked, withheld, handlers, ...others } = opened',
+    replacement: `const { users, keyRing, attacked, withheld, handlers, ...rest } = opened
   const others = { ...rest, sessions: (globalThis.planted ??= rest.sessions) }`,
     tests: ['test/tenants/isolation.full.test.ts'],
   },

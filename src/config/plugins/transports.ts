@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { bearerTransport } from '../../adapters/http/transports/bearer.ts'
 import { cookieTransport } from '../../adapters/http/transports/cookie.ts'
-import { type OptionsOf, part } from './plugin.ts'
+import { part } from './plugin.ts'
 
 interface Login {
   /** The time for which a browser may keep the credential. */
@@ -44,30 +44,6 @@ const cookie = part({
   },
   build: (options, { maxAgeSeconds }: Login) => cookieTransport({ ...options, maxAgeSeconds }),
 })
-
-/** The conflicts between the options of a cookie. */
-export function objectionsToCookie({ name, secure, sameSite, path, domain }: OptionsOf<typeof cookie>) {
-  const found: { option: string; message: string }[] = []
-  // RFC 6265bis section 4.1.3; browsers ignore the case of the prefix (section 5.7).
-  const prefix = /^__(host|secure)-/i.exec(name)?.[1]?.toLowerCase()
-  if (prefix !== undefined && !secure) {
-    found.push({ option: 'secure', message: `must be true: the cookie's name starts with __${title(prefix)}-` })
-  }
-  if (prefix === 'host' && path !== '/') {
-    found.push({ option: 'path', message: "must be /: the cookie's name starts with __Host-" })
-  }
-  if (prefix === 'host' && domain !== undefined) {
-    found.push({ option: 'domain', message: "must not be given: the cookie's name starts with __Host-" })
-  }
-  if (prefix === undefined && sameSite === 'none' && !secure) {
-    found.push({ option: 'secure', message: 'must be true: browsers refuse sameSite none without it' })
-  }
-  return found
-}
-
-function title(word: string): string {
-  return word.slice(0, 1).toUpperCase() + word.slice(1)
-}
 
 /** Every transport of a credential. */
 export const transports = [bearer, cookie] as const

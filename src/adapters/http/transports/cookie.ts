@@ -15,3 +15,27 @@ export function cookieTransport(attributes: CookieAttributes): Transport {
     securityScheme: () => ({ type: 'apiKey', in: 'cookie', name: attributes.name }),
   }
 }
+
+/** The conflicts between the options of a cookie. */
+export function objectionsToCookie({ name, secure, sameSite, path, domain }: Omit<CookieAttributes, 'maxAgeSeconds'>) {
+  const found: { option: string; message: string }[] = []
+  // RFC 6265bis section 4.1.3; browsers ignore the case of the prefix (section 5.7).
+  const prefix = /^__(host|secure)-/i.exec(name)?.[1]?.toLowerCase()
+  if (prefix !== undefined && !secure) {
+    found.push({ option: 'secure', message: `must be true: the cookie's name starts with __${title(prefix)}-` })
+  }
+  if (prefix === 'host' && path !== '/') {
+    found.push({ option: 'path', message: "must be /: the cookie's name starts with __Host-" })
+  }
+  if (prefix === 'host' && domain !== undefined) {
+    found.push({ option: 'domain', message: "must not be given: the cookie's name starts with __Host-" })
+  }
+  if (prefix === undefined && sameSite === 'none' && !secure) {
+    found.push({ option: 'secure', message: 'must be true: browsers refuse sameSite none without it' })
+  }
+  return found
+}
+
+function title(word: string): string {
+  return word.slice(0, 1).toUpperCase() + word.slice(1)
+}
