@@ -66,12 +66,15 @@ export class Unavailable extends Error {
 export class LimitReached extends Error {
   override readonly name = 'LimitReached'
   readonly retryAfterSeconds: number
+  /** Its name in the settings, without the group. */
+  readonly limit: string
   /** The network of the client that reached it, for the log. */
   readonly network: string | null
 
   /** @param limit the setting, for the log */
   constructor(limit: string, retryAfterSeconds: number, network: string | null = null) {
     super(limit)
+    this.limit = limit.slice(limit.indexOf('.') + 1)
     this.retryAfterSeconds = retryAfterSeconds
     this.network = network
   }

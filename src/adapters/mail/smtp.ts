@@ -3,6 +3,7 @@ import { type Mail, type Mailer, MailFailed, MailRefused } from '../../applicati
 import { Unavailable } from '../../domain/refusal.ts'
 import { isLoopback } from '../../lib/loopback.ts'
 import { semaphore } from '../../lib/semaphore.ts'
+import { urlHost } from '../../lib/url-host.ts'
 import { composed } from './composed.ts'
 import type { SmtpServer } from './mail-url.ts'
 import { needsSmtpUtf8, offersSmtpUtf8 } from './smtp-utf8.ts'
@@ -53,7 +54,7 @@ export function smtpMailer({
   })
 
   const closing = new AbortController()
-  const where = `${host.includes(':') ? `[${host}]` : host}:${port}`
+  const where = `${urlHost(host)}:${port}`
 
   return {
     async send(mail: Mail) {

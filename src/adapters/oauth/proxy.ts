@@ -5,6 +5,7 @@ import type { Socket } from 'node:net'
 import type { buildConnector } from 'undici'
 import { ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import { isLoopback } from '../../lib/loopback.ts'
+import { urlHost } from '../../lib/url-host.ts'
 
 /** The proxy for requests to other hosts. */
 export interface OutboundProxy {
@@ -32,7 +33,7 @@ export function proxyConnector(proxy: OutboundProxy, direct: buildConnector.conn
 }
 
 async function tunnelTo({ hostname, port }: buildConnector.Options, proxy: URL, connectMs: number): Promise<Socket> {
-  const target = `${hostname.includes(':') ? `[${hostname}]` : hostname}:${port || 443}`
+  const target = `${urlHost(hostname)}:${port || 443}`
   const credentials = [proxy.username, proxy.password].map(decodeURIComponent).join(':')
   const open = proxy.protocol === 'https:' ? httpsRequest : httpRequest
   const asked: ClientRequest = open({

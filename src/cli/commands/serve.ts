@@ -1,7 +1,7 @@
-import { isIPv6 } from 'node:net'
 import type { Service } from '../../config/runtime/service.ts'
 import type { Settings } from '../../config/settings/schema/schema.ts'
 import { defaultTenant } from '../../config/settings/tenants.ts'
+import { urlHost } from '../../lib/url-host.ts'
 import type { ExitCode } from '../output.ts'
 import { runProcess } from '../run-process.ts'
 import type { GlobalOptions } from '../settings.ts'
@@ -13,7 +13,7 @@ export function serve(options: GlobalOptions): Promise<ExitCode> {
     const { log, settings } = needs
     const { host, publicUrl } = settings.http
     log.info({ url: service.publicUrl, host, port: service.port }, 'listening')
-    const own = `http://${isIPv6(host) ? `[${host}]` : host}:${service.port}`
+    const own = `http://${urlHost(host)}:${service.port}`
     process.stderr.write(
       `Portcullis listens on ${publicUrl === service.publicUrl ? `${own}, for ${publicUrl}` : service.publicUrl}\n`,
     )

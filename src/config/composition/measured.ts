@@ -1,6 +1,7 @@
 import type { LoginOutcome, MailOutcome, Metrics, StoreOperation } from '../../adapters/metrics/metrics.ts'
 import type { StoreHandle } from '../../adapters/stores/store-backend.ts'
 import { type PortName, portNames, storePorts } from '../../adapters/stores/store-ports.ts'
+import { limitNames } from '../../application/limits/counted-limits.ts'
 import type { Limits } from '../../application/limits/limits.ts'
 import { isFinal } from '../../application/ports/event-handlers.ts'
 import type { Mailer } from '../../application/ports/mailer.ts'
@@ -36,17 +37,12 @@ function timedPort(
   const measured = Object.entries(methods).map(([name, operation]: [string, StoreOperation['operation']]) => {
     const labels = { store, records, operation }
     metrics.storePortOpened(labels)
-    const timed = async (...input: unknown[]): Promise<unknown> => {
+    const timed = (...input: unknown[]): Promise<unknown> => {
       const began = performance.now()
-      let isUnavailable = false
-      try {
-        return await called[name]?.(...input)
-      } catch (thrown) {
-        isUnavailable = thrown instanceof Unavailable
-        throw thrown
-      } finally {
-        metrics.storeAnswered(labels, performance.now() - began, isUnavailable)
-      }
+      return counted(
+        async () => called[name]?.(...input),
+        (thrown) => metrics.storeAnswered(labels, performance.now() - began, thrown?.error instanceof Unavailable),
+      )
     }
     return [name, timed]
   })
@@ -104,17 +100,14 @@ function mailOutcomeOf(error: unknown): MailOutcome {
   return isFinal(error) ? 'refused' : 'failed'
 }
 
-/** The message of `LimitReached` begins with one of these. The hash queue has another beginning, and counts its own refusals. */
-const groups = /^(?:limits|security)\./
-
 /** Counts the refusals by their limits. */
 export function measuredLimits(limits: Limits, metrics: Meter): Limits {
   if (metrics === null) return limits
   const watched = <R>(work: () => Promise<R>): Promise<R> =>
     counted(work, (thrown) => {
       if (!(thrown?.error instanceof LimitReached)) return
-      const { message } = thrown.error
-      if (groups.test(message)) metrics.limitReached(message.replace(groups, ''))
+      const { limit } = thrown.error
+      if (limitNames.includes(limit)) metrics.limitReached(limit) // the hash queue counts its own refusals
     })
   return {
     password: (attempt, verify) => watched(() => limits.password(attempt, verify)),

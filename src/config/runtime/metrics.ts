@@ -1,11 +1,9 @@
-import { isIPv6 } from 'node:net'
-import type { Backlog } from '../../adapters/metrics/gauges.ts'
+import { backlogOf } from '../../adapters/metrics/backlog.ts'
 import type { Metrics } from '../../adapters/metrics/metrics.ts'
 import type { OpenTenants } from '../../adapters/tenants/directory.ts'
 import { limitNames } from '../../application/limits/counted-limits.ts'
-import type { Outbox } from '../../application/ports/stores/outbox.ts'
-import { Unavailable } from '../../domain/refusal.ts'
 import { recent } from '../../lib/recent.ts'
+import { urlHost } from '../../lib/url-host.ts'
 import type { SharedResources } from '../composition/shared-resources.ts'
 import type { Tenant } from '../composition/tenant.ts'
 import type { Settings } from '../settings/schema/schema.ts'
@@ -38,43 +36,6 @@ export async function exposeMetrics({ settings, shared, tenants }: Needs): Promi
   })
   const failed = (err: unknown): void => log.error({ err }, 'the metrics cannot be read')
   const server = await serveMetrics(metrics.registry, { host, port, allowedHosts, failed })
-  log.info({ url: `http://${isIPv6(host) ? `[${host}]` : host}:${server.port}/metrics` }, 'metrics are served')
+  log.info({ url: `http://${urlHost(host)}:${server.port}/metrics` }, 'metrics are served')
   return server.close
-}
-
-/** The sum over the tenants whose store of users answers, asked one after the other; `null` if there is none. */
-async function backlogOf(tenants: readonly Tenant[]): Promise<Backlog | null> {
-  let sum: Backlog | null = null
-  for (const tenant of tenants) {
-    const counts = await backlogIn(tenant)
-    sum = sum === null || counts === null ? (sum ?? counts) : added(sum, counts)
-  }
-  return sum
-}
-
-/** The largest number that is counted for each tenant, so that counting stays fast while millions wait. */
-const mostCounted = 10_000
-
-/** The undelivered events and token requests; `null` while the store of users does not answer. */
-async function backlogIn({ isReady, failing, log, ports }: Tenant): Promise<Backlog | null> {
-  if (!isReady()) return null
-  const counts = async (records: Pick<Outbox, 'count'>) => ({
-    waiting: await records.count('waiting', mostCounted),
-    dead: await records.count('dead', mostCounted),
-  })
-  try {
-    return { event: await counts(ports.outbox), token_request: await counts(ports.tokenRequests) }
-  } catch (thrown) {
-    if (thrown instanceof Unavailable) void failing()
-    else log.warn({ err: thrown }, 'a background task failed')
-    return null
-  }
-}
-
-function added(one: Backlog, other: Backlog): Backlog {
-  const sum = (kind: keyof Backlog) => ({
-    waiting: one[kind].waiting + other[kind].waiting,
-    dead: one[kind].dead + other[kind].dead,
-  })
-  return { event: sum('event'), token_request: sum('token_request') }
 }
