@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import type { LeasedEvent } from '../../application/ports/stores/outbox.ts'
 import type { Email } from '../../domain/email.ts'
-import type { AccountEvent } from '../../domain/events.ts'
+import { type AccountEvent, type AccountEventType, accountEventTypes } from '../../domain/events.ts'
 import type { EventId } from '../../domain/ids.ts'
 import { anEvent, aUser } from '../builders.ts'
 import { type Cases, range } from '../cases.ts'
@@ -42,21 +42,18 @@ export function outboxContract({ on }: Cases<UsersRole>): void {
       isVerified: false,
     }
     const traits = { network: '203.0.113.0/24', browser: 'Firefox', system: null }
-    const ofEachType: { readonly [T in AccountEvent['type']]: Extract<AccountEvent, { readonly type: T }> } = {
-      registered: { ...anEvent(user), type: 'registered' },
+    const withOwnData: Readonly<Partial<Record<AccountEventType, AccountEvent>>> = {
       updated: { ...updated, id: anEvent(user).id, changes: everything, sessionsEnded: true },
-      verification_requested: { ...anEvent(user), type: 'verification_requested' },
-      verified: { ...anEvent(user), type: 'verified' },
-      password_reset: { ...anEvent(user), type: 'password_reset' },
-      logged_in: { ...anEvent(user), type: 'logged_in' },
       new_sign_in: { ...anEvent(user), type: 'new_sign_in', traits },
-      account_under_attack: { ...anEvent(user), type: 'account_under_attack' },
       deleted: { ...anEvent({ ...user, isActive: false, isSuperuser: false, isVerified: false }), type: 'deleted' },
     }
+    const ofEachType = accountEventTypes.map(
+      (type) => withOwnData[type] ?? ({ ...anEvent(user), type } as AccountEvent), // stores keep events of any shape
+    )
     const events: AccountEvent[] = [
       { ...updated, id: anEvent(user).id, changes: { password: true }, sessionsEnded: true },
       { ...updated, id: anEvent(user).id, changes: {}, sessionsEnded: false },
-      ...Object.values(ofEachType),
+      ...ofEachType,
     ]
     assert.equal(await store.users.insert(user, events), 'stored')
     assert.deepEqual(await deliverAll(store.outbox), events)

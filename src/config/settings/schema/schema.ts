@@ -93,7 +93,7 @@ const common = {
   secret: Type.Optional(
     Type.String({
       secret: true,
-      otherwise: 'generated into the data folder with users in `memory` or `sqlite`, otherwise required',
+      otherwise: 'generated into the data folder with users in `memory`, `sqlite` or `module`, otherwise required',
       description:
         'Master secret of at least 32 bytes. All keys are derived from it. `openssl rand -base64 32` makes one.',
     }),
