@@ -110,6 +110,18 @@ describe('the deliveries of the MongoDB store', () => {
     expect((await leaseOne(outbox, opened.clock())).event).to.deep.equal(later)
   })
 
+  it('are no dead letters after their delivery if a process died while it revived them', async () => {
+    const { outbox } = opened.handle
+    const { user, events } = await withEvents(opened.handle, 2)
+    await distributeAll(outbox, opened.clock())
+    await outbox.bury(await leaseOne(outbox, opened.clock()), opened.clock(), 'it threw')
+    await inMongo(opened.url, (db) =>
+      db.collection('deliveries').updateOne({ diedAt: { $exists: true } }, { $set: { queue: `${user.id} ${theSink}` } }),
+    )
+    expect(await deliverAll(outbox)).to.deep.equal(events)
+    expect(await deadLetters(outbox)).to.deep.equal([])
+  })
+
   it('leave no record but ids, which the server deletes after an hour', async () => {
     const { users, outbox } = opened.handle
     const user = aUser()

@@ -19,6 +19,7 @@ const everyField = {
   reason: '',
   queue: '',
   leaseId: '',
+  diedAt: '',
 } as const
 
 interface NewDelivery {
