@@ -58,7 +58,7 @@ export default [
   {
     title: 'a superuser who was demoted still changes others',
     file: 'src/application/accounts/change-account.ts',
-    text: 'if (by.type === undefined && own === null) await this.#checkAgain(by, check)',
+    text: 'if (by.type === undefined && own === null) await checkAgain(this.#needs.changeUser, by, check)',
     replacement: '',
     tests: ['test/application/held-hashes.test.ts'],
   },

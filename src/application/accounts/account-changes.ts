@@ -81,6 +81,19 @@ export async function verifyActor(
   }
 }
 
+/** Checks the current record of an acting user whose act changes another account. */
+export async function checkAgain(
+  changeUser: ChangeUser,
+  { user }: Authenticated,
+  check: (fresh: User) => void | Promise<void>,
+): Promise<void> {
+  const { type } = await changeUser.execute(user.id, async (fresh) => {
+    await check(fresh)
+    return { type: 'keep' }
+  })
+  if (type === 'gone') throw new Refusal('UNAUTHORIZED')
+}
+
 /** Hashes the new password of `user`; `null` if there is none. */
 export async function hashPassword(
   needs: ChangeNeeds,

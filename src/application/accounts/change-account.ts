@@ -1,4 +1,3 @@
-import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import { eventMetadata } from '../event-metadata.ts'
 import { requireRight } from '../rights.ts'
@@ -9,6 +8,7 @@ import {
   type ChangeRequest,
   changed,
   changedUser,
+  checkAgain,
   hashPassword,
   requireAddress,
   verifyActor,
@@ -31,7 +31,7 @@ export class ChangeAccount {
 
     const own = by.type === undefined && by.user.id === target.id ? by : null
     // Hashing takes time, so the right is checked again after it: here, or on the record of the own account.
-    if (by.type === undefined && own === null) await this.#checkAgain(by, check)
+    if (by.type === undefined && own === null) await checkAgain(this.#needs.changeUser, by, check)
     const metadata = eventMetadata(this.#needs, input, actorOf(by))
     const prepared = { changes, hash, keptSid: own?.credential.sid ?? null, metadata }
     const outcome = await this.#needs.changeUser.execute(target.id, async (fresh) => {
@@ -50,13 +50,5 @@ export class ChangeAccount {
       const by = { ...request.by, user: fresh }
       requireRight(this.#needs, by, 'change_account', request.target, { isConfirmed: true })
     }
-  }
-
-  async #checkAgain({ user }: Authenticated, check: (fresh: User) => void | Promise<void>): Promise<void> {
-    const { type } = await this.#needs.changeUser.execute(user.id, async (fresh) => {
-      await check(fresh)
-      return { type: 'keep' }
-    })
-    if (type === 'gone') throw new Refusal('UNAUTHORIZED')
   }
 }

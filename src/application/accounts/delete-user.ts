@@ -4,15 +4,16 @@ import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata } from '../event-metadata.ts'
 import { requireRight } from '../rights.ts'
-import { actorOf, type By } from '../sign-in/authenticate.ts'
+import { actorOf, type By, speaksFor } from '../sign-in/authenticate.ts'
 import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
+import { checkAgain } from './account-changes.ts'
 import { askForObjection, type ObjectionNeeds } from './deletion-objection.ts'
 
 interface Needs extends ObjectionNeeds, FreshLoginNeeds {
   changeUser: ChangeUser
 }
 
-/** Removes an account. Its sessions and tokens are invalid at once, and the relay removes them before it calls the handler. */
+/** Removes an account. Its sessions and tokens are invalid at once, and the sink `sessions` removes them. */
 export class DeleteUser {
   readonly #needs: Needs
   constructor(needs: Needs) {
@@ -24,10 +25,20 @@ export class DeleteUser {
     const { by, target } = input
     requireRight(this.#needs, by, 'delete_account', target)
     await askForObjection(this.#needs, target, input, actorOf(by))
-    const outcome = await this.#needs.changeUser.execute(target.id, (fresh) => ({
-      type: 'remove',
-      events: [accountEvent('deleted', fresh, eventMetadata(this.#needs, input, actorOf(by)))],
-    }))
+    // The handler takes time, so the right is checked again: here, or on the record of the own account.
+    const login = by.type === undefined ? by : null
+    const isOwn = login?.user.id === target.id
+    const check = async (fresh: User): Promise<void> => {
+      if (login === null) return
+      if (!(await speaksFor(fresh, login))) throw new Refusal('UNAUTHORIZED')
+      requireRight(this.#needs, { ...login, user: fresh }, 'delete_account', target, { isConfirmed: true })
+    }
+    if (login !== null && !isOwn) await checkAgain(this.#needs.changeUser, login, check)
+    const outcome = await this.#needs.changeUser.execute(target.id, async (fresh) => {
+      if (isOwn) await check(fresh)
+      const metadata = eventMetadata(this.#needs, input, actorOf(by))
+      return { type: 'remove', events: [accountEvent('deleted', fresh, metadata)] }
+    })
     if (outcome.type !== 'removed') throw new Refusal('NOT_FOUND')
   }
 }
