@@ -1,4 +1,5 @@
-import { accountEventTypes } from '../../domain/events.ts'
+import { type AccountEvent, accountEventTypes } from '../../domain/events.ts'
+import { hasExpired, type RequestPurpose } from '../../domain/one-time-token.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import type { DueWork } from '../ports/due-work.ts'
 import { isFinal } from '../ports/event-handlers.ts'
@@ -11,6 +12,8 @@ import { TaskQueue } from './task-queue.ts'
 interface Needs extends DeliveryNeeds {
   outbox: Outbox
   sinks: readonly Sink[]
+  /** In seconds. */
+  lifetimes: Readonly<Record<RequestPurpose, number>>
 }
 
 /** A sink and its running deliveries. */
@@ -23,12 +26,16 @@ const maxRunning = 16
 const distributedAtOnce = 100
 const maxAttempts = 10
 const maxRetrySeconds = 300
+/** People wait for the message with their token. */
+const maxTokenRetrySeconds = 60
+
+const handsOutToken = ({ type }: AccountEvent): boolean => type === 'verification_requested'
 
 /**
  * Distributes events to the queues of their sinks, and delivers them at least once, to each sink in the order of writing for
  * each user. A failing delivery holds back the later ones of its user and sink until it succeeds or becomes a dead letter:
- * after ten attempts, or at once if the failure is final. Attempts during an outage of a store do not count. Each sink has slots of its own, so that one that hangs delays no
- * other.
+ * after ten attempts, when its token would have expired if it hands out one, or at once if the failure is final. Attempts
+ * during an outage of a store do not count. Each sink has slots of its own, so that one that hangs delays no other.
  */
 export class RelayEvents implements DueWork {
   readonly #needs: Needs
@@ -90,7 +97,7 @@ export class RelayEvents implements DueWork {
     const { outbox, clock, report } = this.#needs
     const stopRenewing = this.#keepRenewing(lease)
     try {
-      if (lease.attempts > maxAttempts) {
+      if (lease.attempts > maxAttempts && !handsOutToken(lease.event)) {
         // The last attempt has no recorded result, so the event may have killed the process.
         await outbox.bury(
           lease,
@@ -117,8 +124,11 @@ export class RelayEvents implements DueWork {
       if (error instanceof Unavailable) {
         await outbox.release(lease, new Date(clock().getTime() + uncountedSeconds * 1000))
         report(problemOf(deliveryOf(lease), 'not_begun', error))
-      } else if (lease.attempts < maxAttempts && !isFinal(error)) {
-        const again = retryAt(clock(), lease.attempts, maxRetrySeconds, random)
+        return
+      }
+      const maxSeconds = handsOutToken(lease.event) ? maxTokenRetrySeconds : maxRetrySeconds
+      const again = retryAt(clock(), lease.attempts, maxSeconds, random)
+      if (!isFinal(error) && this.#mayRepeat(lease, again)) {
         await outbox.postpone(lease, again, reasonOf(error))
         report(problemOf(deliveryOf(lease), 'postponed', error))
       } else {
@@ -128,6 +138,11 @@ export class RelayEvents implements DueWork {
       return
     }
     await outbox.settle(lease)
+  }
+
+  #mayRepeat({ event, attempts }: LeasedEvent, at: Date): boolean {
+    if (!handsOutToken(event)) return attempts < maxAttempts
+    return !hasExpired(event, this.#needs.lifetimes.verify_email, at)
   }
 
   /** After a fault the lease is still valid, and the next renewal may succeed. */

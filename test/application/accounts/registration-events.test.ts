@@ -11,6 +11,7 @@ import { HandlerFailed } from '../../../src/application/ports/event-handlers.ts'
 import type { Email } from '../../../src/domain/email.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { quickHasher } from '../../../src/testing/quick-hasher.ts'
+import { deadLetters } from '../../../src/testing/users-scene.ts'
 import { changeUserOf, deliveryNeeds, type Recorded, recording } from '../../support/scenes/delivery.ts'
 
 const ada = 'ada@example.com' as Email // safe: it is one
@@ -101,6 +102,37 @@ describe('a registration', () => {
       await deliver()
       expect(mail.calls.slice(before).map(({ type }) => type)).to.deep.equal(ends === 'verified' ? ['verified'] : [])
     }
+  })
+
+  it('is followed by its link after hours without mail, tried once a minute', async () => {
+    const { register, deliver, mail, mailIs, clock } = await setUp()
+    mailIs('down')
+    await register()
+    for (let second = 0; second < 7200; second += 60) {
+      await deliver()
+      clock.advance(60)
+    }
+    expect(mail.calls).to.have.length(120)
+    mailIs('up')
+    await deliver()
+    expect(mail.calls).to.have.length(121)
+    clock.advance(3600)
+    await deliver()
+    expect(mail.calls, 'delivered once').to.have.length(121)
+  })
+
+  it('leaves a dead letter when the mail was down until the link would have expired', async () => {
+    const { register, deliver, mail, mailIs, clock, outbox } = await setUp()
+    mailIs('down')
+    await register()
+    await deliver()
+    clock.advance(86_399)
+    await deliver()
+    expect(mail.calls).to.have.length(2)
+    const [dead, ...others] = await deadLetters(outbox)
+    expect(others).to.deep.equal([])
+    expect(dead).to.include({ sink: 'mail', attempts: 2 })
+    expect(dead?.event.type).to.equal('verification_requested')
   })
 
   it('is followed by no second message to a user who asks for the token within a minute', async () => {
