@@ -42,6 +42,7 @@ export class RelayEvents implements DueWork {
   readonly #lanes: readonly Lane[]
   readonly #sinksOf: SinksOf
   readonly #queued = new Set<LeasedEvent>()
+  #lastPoll: Promise<number> = Promise.resolve(0)
 
   constructor(needs: Needs) {
     this.#needs = needs
@@ -51,7 +52,14 @@ export class RelayEvents implements DueWork {
     )
   }
 
-  async startDue(ended?: () => void): Promise<number> {
+  /** A poll waits for the one before it, so none leases more than may run: nobody renews a lease that only waits. */
+  startDue(ended?: () => void): Promise<number> {
+    const poll = this.#lastPoll.then(() => this.#poll(ended))
+    this.#lastPoll = poll.catch(() => 0)
+    return poll
+  }
+
+  async #poll(ended?: () => void): Promise<number> {
     const { outbox, clock } = this.#needs
     const due = await this.nextDue() // most polls find nothing, and this asks the store least
     if (due === null || due > clock()) return 0
@@ -67,7 +75,6 @@ export class RelayEvents implements DueWork {
       const wanted = tasks.free
       const leases = await outbox.lease(sink.name, clock(), wanted, leaseSeconds)
       for (const lease of leases) {
-        // Two concurrent polls may lease more events than may run at once. The queue of tasks holds the others.
         this.#queued.add(lease)
         tasks.run(() => this.#handle(lease, sink).finally(ended))
       }

@@ -251,6 +251,16 @@ describe('RelayEvents', () => {
     await relay.idle()
   })
 
+  it('leases no more than it may run at the same time, also for concurrent polls', async () => {
+    const { handlers, finish } = hanging()
+    const { outbox, relay, clock, insertMany } = await setUp(handlers)
+    await insertMany(20)
+    expect(await Promise.all([relay.startDue(), relay.startDue()])).to.deep.equal([16, 0])
+    expect(await outbox.lease('handlers', clock(), 100, 20)).to.have.length(4)
+    finish()
+    await relay.idle()
+  })
+
   it('makes sixteen deliveries to another sink while sixteen hang', async () => {
     const { handlers, finish, running } = hanging()
     const { needs, insertMany } = await setUp(handlers)
