@@ -1,15 +1,24 @@
-import type { StoreHandle, StoreRole } from '../adapters/stores/store-backend.ts'
+import type { OpenOptions, StoreHandle, StoreRole } from '../adapters/stores/store-backend.ts'
 import { openFor } from '../config/composition/open-for.ts'
 import { namingRoles } from '../config/plugins/stores.ts'
 import type { TenantSettings } from '../config/settings/tenants.ts'
 
+/** How a command opens the stores of a tenant. A service of an older release may run, so existing data are not migrated. */
+export function commandOptions(
+  { id, pathPrefix, settings }: Pick<TenantSettings, 'id' | 'pathPrefix' | 'settings'>,
+  warn: (message: string) => void = () => undefined,
+): OpenOptions {
+  const isOneOfMany = pathPrefix !== '' || settings.tenants.by !== undefined
+  return { tenant: id, isOneOfMany, leavesMigrations: true, clock: () => new Date(), warn }
+}
+
 /** Opens and prepares the store of a role for a command, beside a running service. */
 export async function openRole(
   role: StoreRole,
-  { id: tenant, settings: { stores, dataFolder } }: Pick<TenantSettings, 'id' | 'settings'>,
+  tenant: Pick<TenantSettings, 'id' | 'pathPrefix' | 'settings'>,
 ): Promise<StoreHandle> {
-  const options = { tenant, clock: () => new Date(), warn: () => undefined }
-  const handle = await openFor([role], stores[role], dataFolder, options)
+  const { stores, dataFolder } = tenant.settings
+  const handle = await openFor([role], stores[role], dataFolder, commandOptions(tenant))
   try {
     await namingRoles([role], () => handle.prepare())
     return handle

@@ -24,9 +24,10 @@ export type Operator = Awaited<ReturnType<typeof openOperator>>
  * @param mustExist refuses a data folder without users, where the command would create an empty file
  */
 export async function openOperator(
-  { id: tenant, settings }: Pick<TenantSettings, 'id' | 'settings'>,
+  owner: Pick<TenantSettings, 'id' | 'pathPrefix' | 'settings'>,
   { mustExist = false } = {},
 ) {
+  const { id: tenant, settings } = owner
   const { stores, passwords } = settings
   const newFile = missingFile(settings)
   if (mustExist && newFile !== null) {
@@ -35,7 +36,7 @@ export async function openOperator(
     throw settingsFault('dataFolder', message)
   }
   refuseMemory('users', settings)
-  const handle = await openRole('users', { id: tenant, settings })
+  const handle = await openRole('users', owner)
   const { users, outbox, tokenRequests, secretMark } = portsFor('users', stores.users.kind, handle)
   const hasher = openHasher(settings, openHashPool(passwords))
   const ports = {
@@ -82,7 +83,7 @@ export async function openOperator(
       refuseDeadLink(settings)
       const master = await resolveSecret(settings)
       await bindSecret({ secretMark }, master, tenant)
-      const { tokens, close } = await openTokens({ id: tenant, settings }, handle)
+      const { tokens, close } = await openTokens(owner, handle)
       try {
         const keyRing = keyRingOf(master, tenant)
         const issued = await useCasesOf({ ...ports, tokens, keyRing }, ['issueResetToken']).issueResetToken.execute(
@@ -117,7 +118,7 @@ function refuseDeadLink({ mail, pages, routers }: Settings): void {
 
 /** The store of the tokens, which may be that of the users. */
 async function openTokens(
-  tenant: Pick<TenantSettings, 'id' | 'settings'>,
+  tenant: Pick<TenantSettings, 'id' | 'pathPrefix' | 'settings'>,
   ofUsers: StoreHandle,
 ): Promise<RolePorts<'tokens'> & Pick<StoreHandle, 'close'>> {
   const { stores } = tenant.settings

@@ -23,10 +23,10 @@ export function settingsHere(
 export async function tenantHere(
   { configFile, tenant }: GlobalOptions,
   options: { withoutSecret?: boolean } = {},
-): Promise<LoadedSettings & { readonly hosts?: readonly string[] }> {
+): Promise<LoadedSettings & Pick<TenantSettings, 'id' | 'pathPrefix'> & { readonly hosts?: readonly string[] }> {
   const loaded = await settingsHere(configFile, options)
-  const { settings, sources, hosts } = servedTenant(loaded, tenant)
-  return { ...loaded, settings, sources, ...(loaded.settings.tenants.by === 'host' && { hosts }) }
+  const { id, pathPrefix, settings, sources, hosts } = servedTenant(loaded, tenant)
+  return { ...loaded, id, pathPrefix, settings, sources, ...(loaded.settings.tenants.by === 'host' && { hosts }) }
 }
 
 /** All tenants, or the tenant that the command is for. */

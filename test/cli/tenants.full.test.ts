@@ -1,9 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { expect } from 'chai'
 import { eventually } from '../support/eventually.ts'
 import { call, goodPassword } from '../support/http/client.ts'
 import { portcullis } from '../support/process/command-line.ts'
+import { projectRoot } from '../support/project/readme-blocks.ts'
 import { goodSecret } from '../support/services/settings.ts'
 import { scratchFolder, spawnService } from '../support/services/spawned-service.ts'
 
@@ -61,6 +63,48 @@ describe('tenants on the command line', () => {
     expect(await of('acme', 'check')).to.deep.equal({ code: 0, out: '1 served, 0 disabled\n', err: '' })
     expect((await of('cove', 'check')).code).to.equal(2)
     expect((await of('nobody', 'list')).err).to.include('there is no tenant nobody: acme, bolt')
+  })
+
+  it('have each their own opening of a module of a store', async () => {
+    const cwd = await folderWith({ by: 'header', list: { acme: {}, bolt: {} } })
+    const of = (module: string, ...words: string[]) =>
+      portcullis(words, {
+        cwd,
+        env: { PORTCULLIS_STORES__USERS__KIND: 'module', PORTCULLIS_STORES__USERS__MODULE: module },
+      })
+    const index = pathToFileURL(join(projectRoot, 'src/index.ts')).href
+    await writeFile(
+      join(cwd, 'function.mjs'),
+      `import { mkdirSync } from 'node:fs'
+      import { openStore } from '${index}'
+      export default async ({ tenant }) => {
+        if (!['acme', 'bolt'].includes(tenant)) throw new Error('no such tenant: ' + tenant)
+        const store = await openStore({ kind: 'memory' })
+        return { ...store, prepare() { if (tenant === 'bolt') throw new Error('bolt has no table') } }
+      }`,
+    )
+    for (const [words, code, text] of [
+      [['tenant', 'check'], 0, '2 served'],
+      [['config', 'check'], 0, 'The settings are valid'],
+      [['-t', 'acme', 'storage', 'check'], 0, ': ok'],
+      [['-t', 'bolt', 'storage', 'check'], 2, 'bolt has no table'],
+    ] as const) {
+      const ran = await of('function.mjs', ...words)
+      expect(ran.code, `${words.join(' ')}: ${ran.err}`).to.equal(code)
+      expect(ran.out + ran.err).to.include(text)
+    }
+    await writeFile(
+      join(cwd, 'object.mjs'),
+      `import { openStore } from '${index}'\nexport default await openStore({ kind: 'memory' })`,
+    )
+    for (const words of [
+      ['tenant', 'check'],
+      ['config', 'check'],
+    ]) {
+      const { code, err } = await of('object.mjs', ...words)
+      expect(code, words.join(' ')).to.equal(2)
+      expect(err).to.include('must be a function that opens the store of one tenant')
+    }
   })
 
   it('need not exist', async () => {

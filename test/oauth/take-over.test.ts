@@ -155,7 +155,7 @@ describe('the first sign-in through a provider that vouches for the address', ()
     const email = toEmail('operator@example.com')
     const cwd = site.service.dataFolder
     const { settings } = await loadSettings({ cwd, env: { PORTCULLIS_DATA_FOLDER: cwd }, withoutSecret: true })
-    const store = await openOperator({ id: 'default', settings })
+    const store = await openOperator({ id: 'default', pathPrefix: '', settings })
     await store.createSuperuser.execute({ email, password: goodPassword, requestId: 'command' })
     await store.close()
     tokenOf(await site.travel({ ...aPerson(), email }))

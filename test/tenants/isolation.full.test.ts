@@ -136,7 +136,7 @@ describe('two tenants with the same people', () => {
   }
 
   async function makeRoot(tenant: string): Promise<void> {
-    const storage = await openOperator({ id: tenant, settings: settingsNamed(tenant) })
+    const storage = await openOperator({ id: tenant, pathPrefix: '', settings: settingsNamed(tenant) })
     try {
       const input = { email: toEmail(rootEmail), password: goodPassword, requestId: 'a-superuser' }
       await storage.createSuperuser.execute(input)

@@ -47,11 +47,11 @@ export function missingMigrations<Data>(found: Schema | null, all: Migrations<Da
   return all.filter(({ version }) => version > (found?.version ?? 0))
 }
 
-/** The fault of data that lack migrations, if the setting leaves them to a command. */
+/** The fault of data that lack migrations, for a process that leaves them to others. */
 export function migrateFirst(missing: readonly Migration<never>[]): Unsuitable {
   const versions = missing.map(({ version }) => version).join(', ')
   return new Unsuitable(
-    `the data lack the migrations ${versions}, and stores.migrate is "command": run "portcullis storage migrate"`,
+    `the data lack the migrations ${versions}: run "portcullis storage migrate", or start the service if stores.migrate is "start"`,
   )
 }
 

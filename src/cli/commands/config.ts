@@ -1,6 +1,9 @@
+import { storeRoles } from '../../adapters/stores/store-backend.ts'
 import { warnOfNoHandlers } from '../../config/composition/handlers.ts'
 import { outboundProxy } from '../../config/composition/outbound-proxy.ts'
+import type { LoadedSettings } from '../../config/settings/load.ts'
 import { type Fault, SettingsFault } from '../../config/settings/schema/fault.ts'
+import { defaultTenant, type TenantSettings } from '../../config/settings/tenants.ts'
 import { renderSettings, renderVariables } from '../describe-settings.ts'
 import { type ExitCode, warn } from '../output.ts'
 import { type GlobalOptions, settingsHere, tenantHere, tenantsOfCommand } from '../settings.ts'
@@ -13,7 +16,7 @@ export async function checkConfig(options: GlobalOptions & { readonly env?: true
     return 0
   }
   const loaded = await (options.tenant === undefined ? settingsHere(options.configFile) : tenantHere(options))
-  const opening = await openingFaults([{ ...loaded, id: '', pathPrefix: '' }])
+  const opening = await openingFaults([{ id: tenantWithStoresOf(loaded), pathPrefix: '', ...loaded }])
   const faults = [...[...opening.values()].flat(), ...proxyFaults()]
   if (faults.length > 0) throw new SettingsFault(faults, loaded.warnings)
   // The warnings come after the long table, so that a terminal shows them.
@@ -29,6 +32,14 @@ export async function checkConfig(options: GlobalOptions & { readonly env?: true
   if (tenants.disabled.size > 0) return 2
   process.stderr.write('The settings are valid\n')
   return 0
+}
+
+/** A tenant that inherits the stores, because a module of a store may open those of its tenants only. */
+function tenantWithStoresOf({ settings: { stores }, tenants }: LoadedSettings): string {
+  const all = [...tenants.enabled.values()]
+  const inherits = ({ settings: own }: TenantSettings): boolean =>
+    storeRoles.every((role) => own.stores[role].module === stores[role].module)
+  return all.find(inherits)?.id ?? defaultTenant
 }
 
 function proxyFaults(): readonly Fault[] {

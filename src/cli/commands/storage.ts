@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path'
 import type { OpenOptions, StoreBackend } from '../../adapters/stores/store-backend.ts'
 import { distinctStores, namingRoles, placed, pluginOf } from '../../config/plugins/stores.ts'
 import { settingsFault } from '../../config/settings/schema/fault.ts'
+import { commandOptions } from '../open-role.ts'
 import { type ExitCode, warn } from '../output.ts'
 import { type GlobalOptions, tenantHere } from '../settings.ts'
 
@@ -10,11 +11,12 @@ import { type GlobalOptions, tenantHere } from '../settings.ts'
  * the faults and a summary. Exit code 1 if there is one.
  */
 export async function checkStorage(options: GlobalOptions): Promise<ExitCode> {
-  const { settings } = await tenantHere(options, { withoutSecret: true })
+  const tenant = await tenantHere(options, { withoutSecret: true })
+  const { settings } = tenant
   let code: ExitCode = 0
   for (const { store, roles } of distinctStores(settings.stores)) {
     const { kind } = store
-    const openOptions = { ...placed(store, settings.dataFolder), clock: () => new Date(), warn }
+    const openOptions = { ...placed(store, settings.dataFolder), ...commandOptions(tenant, warn) }
     const faults = await namingRoles(roles, () => faultsOf(pluginOf(kind), openOptions))
     for (const fault of faults) warn(`${kind}: ${fault}`)
     if (faults.length > 0) code = 1
@@ -25,10 +27,15 @@ export async function checkStorage(options: GlobalOptions): Promise<ExitCode> {
 
 /** Runs the missing migrations of each store, and prints its version. Throws `Unavailable` while another process migrates. */
 export async function migrateStorage(options: GlobalOptions): Promise<ExitCode> {
-  const { settings } = await tenantHere(options, { withoutSecret: true })
+  const tenant = await tenantHere(options, { withoutSecret: true })
+  const { settings } = tenant
   for (const { store, roles } of distinctStores(settings.stores)) {
     const backend = pluginOf(store.kind)
-    const openOptions = { ...placed(store, settings.dataFolder), clock: () => new Date(), warn }
+    const openOptions = {
+      ...placed(store, settings.dataFolder),
+      ...commandOptions(tenant, warn),
+      leavesMigrations: false,
+    }
     const done = await namingRoles(roles, () => migrated(backend, openOptions))
     process.stdout.write(`${store.kind} (${roles.join(', ')}): ${done}\n`)
   }

@@ -4,6 +4,7 @@ import { mailFaults } from '../../config/composition/mail.ts'
 import { nameOf, placed, pluginOf } from '../../config/plugins/stores.ts'
 import { type Fault, renderFaults } from '../../config/settings/schema/fault.ts'
 import type { LoadedTenants, TenantSettings } from '../../config/settings/tenants.ts'
+import { commandOptions } from '../open-role.ts'
 import { type ExitCode, warn } from '../output.ts'
 import { type GlobalOptions, noSuchTenant, settingsHere } from '../settings.ts'
 
@@ -60,7 +61,10 @@ export async function openingFaults(
 }
 
 /** Finds addresses that a driver refuses, and modules of stores that do not open, without any request to the network. */
-async function storeFaults({ settings, sources }: Pick<TenantSettings, 'settings' | 'sources'>): Promise<Fault[]> {
+async function storeFaults(
+  tenant: Pick<TenantSettings, 'id' | 'pathPrefix' | 'settings' | 'sources'>,
+): Promise<Fault[]> {
+  const { settings, sources } = tenant
   const faults: Fault[] = []
   for (const role of storeRoles) {
     const store = settings.stores[role]
@@ -69,7 +73,7 @@ async function storeFaults({ settings, sources }: Pick<TenantSettings, 'settings
     // An inherited address is that of the users, whose fault is reported. A module may lack the ports of one role.
     if (source === undefined && option === 'url') continue
     try {
-      const options = { ...placed(store, settings.dataFolder), clock: () => new Date(), warn: () => undefined }
+      const options = { ...placed(store, settings.dataFolder), ...commandOptions(tenant) }
       const handle = await pluginOf(store.kind).open(options)
       await handle.close()
       portsFor(role, nameOf(store), handle)

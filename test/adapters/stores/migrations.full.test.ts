@@ -198,14 +198,21 @@ for (const [deployment, kind, roles, version] of [
       await needsDeployment(this, deployment)
     })
 
-    it('serve the same data side by side, after the newer one has migrated them', async () => {
+    it('serve the same data side by side, after the newer one has migrated them at its start and not before', async () => {
       const settings = await deployment.settings()
       const url = settings.PORTCULLIS_STORES__USERS__URL
       const folder = scratchFolder()
       const nicknames = url === undefined ? onFile(folder) : inDatabase(url)
       const older = await spawnService(settings, folder)
       await register(older.url, 'ada@example.com')
-      const newer = await spawnService(settings, folder, [], nextRelease())
+      const program = nextRelease()
+      const env = { ...settings, PORTCULLIS_DATA_FOLDER: join(folder, 'data') }
+      for (const command of ['user list', 'storage check']) {
+        const { code, err } = await portcullis(command.split(' '), { cwd: folder, env, program })
+        expect(code, command).to.equal(2)
+        expect(err).to.include(`the data lack the migrations ${version + 1}: run "portcullis storage migrate"`)
+      }
+      const newer = await spawnService(settings, folder, [], program)
       expect(await nicknames.of('ada@example.com')).to.equal('')
       await register(newer.url, 'grace@example.com')
       await register(older.url, 'joan@example.com')
@@ -234,7 +241,6 @@ for (const [deployment, kind, roles, version] of [
       await older.end('SIGTERM')
       const again = await spawnService(settings, folder)
       await logIn(again.url, 'joan@example.com')
-      const env = { ...settings, PORTCULLIS_DATA_FOLDER: join(folder, 'data') }
       expect((await portcullis(['storage', 'migrate'], { cwd: folder, env })).out).to.equal(
         `${kind} (${roles}): schema ${version + 1}, of a newer release\n`,
       )

@@ -168,7 +168,9 @@ describe('the SQLite store', () => {
 
     it('is refused until the command has run its migrations, if the settings say so', () => {
       const db = writerAlone()
-      expect(() => migrateFile(db, false, all)).to.throw(`the data lack the migrations ${later}, and stores.migrate`)
+      expect(() => migrateFile(db, false, all)).to.throw(
+        `the data lack the migrations ${later}: run "portcullis storage migrate"`,
+      )
       db.close()
     })
   })

@@ -22,7 +22,7 @@ export async function enrol(
 ): Promise<{ id: string; email: string }[]> {
   const options = { cwd: dataFolder, env: { ...env, PORTCULLIS_DATA_FOLDER: dataFolder }, withoutSecret: true }
   const { settings } = await loadSettings(options)
-  const store = await openRole('users', { id: 'default', settings })
+  const store = await openRole('users', { id: 'default', pathPrefix: '', settings })
   const { users } = portsFor('users', 'the store', store)
   try {
     const { memoryKiB, timeCost, parallelism } = settings.passwords
