@@ -39,7 +39,7 @@ interface Recorded extends Omit<EventMetadata, 'eventId' | 'by'> {
   readonly id: EventId
   /** `undefined`: an older release wrote the event. */
   readonly by?: Actor
-  /** The user as it was written together with this event. */
+  /** The user as it was written together with this event. `verification_requested` for a new address has this address. */
   readonly user: UserView
 }
 
@@ -85,7 +85,10 @@ export const accountEventTypes = Object.keys(types) as readonly AccountEventType
 /** A user with this many waiting events gets no more, except those that end access. */
 export const maxWaitingEvents = 100
 
-/** Changes that end access need no room: deletion, deactivation, a reset, a new or removed password, unlinking. */
+/**
+ * Changes that end access need no room: deletion, deactivation, a reset, a new or removed password, unlinking, a logout
+ * everywhere.
+ */
 function endsAccess(event: AccountEvent): boolean {
   if (event.type === 'updated') return event.sessionsEnded || event.changes.oauthUnlinked !== undefined
   return event.type === 'deleted' || event.type === 'password_reset'

@@ -9,8 +9,8 @@ export type RequestPurpose = 'reset_password' | 'verify_email'
 export type TokenPurpose = RequestPurpose | 'change_email'
 
 /**
- * A token that was handed out, bound to a fact about its user. The use of the token changes this fact by a guarded write,
- * so exactly one use succeeds, and the token is invalid afterwards.
+ * A token that was handed out, bound to a fact about its user. The use of the token changes the user by a guarded write, so
+ * exactly one use succeeds. Then it removes the token: the fact of a verification stays true.
  */
 export interface OneTimeToken {
   readonly purpose: TokenPurpose

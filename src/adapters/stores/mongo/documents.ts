@@ -171,7 +171,7 @@ export const roomFor = (events: readonly AccountEvent[]) =>
     ? null
     : { [`outbox.events.${maxWaitingEvents - events.length}`]: { $exists: false } }
 
-/** `$max` sets `dueAt` when no event waits yet. It keeps a later time, at which a full queue is looked at again. */
+/** `$max` sets `dueAt`, but keeps a later time, at which a full queue is looked at again. */
 export function appended(events: readonly AccountEvent[], now: Date) {
   if (events.length === 0) return {}
   return { $push: { 'outbox.events': { $each: waiting(events) } }, $max: { 'outbox.dueAt': now } }
