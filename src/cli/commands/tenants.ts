@@ -1,8 +1,8 @@
 import { portsFor, storeRoles, Unsuitable } from '../../adapters/stores/store-backend.ts'
 import { handlerFaults } from '../../config/composition/handlers.ts'
-import { mailFaults } from '../../config/composition/mail.ts'
+import { mailUrlOf, templatesOf } from '../../config/composition/mail.ts'
 import { nameOf, placed, pluginOf } from '../../config/plugins/stores.ts'
-import { type Fault, renderFaults } from '../../config/settings/schema/fault.ts'
+import { type Fault, renderFaults, SettingsFault } from '../../config/settings/schema/fault.ts'
 import type { LoadedTenants, TenantSettings } from '../../config/settings/tenants.ts'
 import { commandOptions } from '../open-role.ts'
 import { type ExitCode, warn } from '../output.ts'
@@ -86,6 +86,21 @@ async function storeFaults(
     }
   }
   return faults
+}
+
+/** The faults that only opening the mail of a tenant would find. */
+export async function mailFaults({
+  settings,
+  sources,
+}: Pick<TenantSettings, 'settings' | 'sources'>): Promise<Fault[]> {
+  if (mailUrlOf(settings) === null) return []
+  try {
+    await templatesOf(settings)
+    return []
+  } catch (thrown) {
+    if (!(thrown instanceof SettingsFault)) throw thrown
+    return thrown.faults.map((fault) => ({ ...fault, source: sources.get(fault.path) ?? 'default' }))
+  }
 }
 
 /** The tenants, or the one of `--tenant`. If there are none, a line says why. */

@@ -9,7 +9,7 @@ import type { Mailbox, Mailer, Sender } from '../../application/ports/mailer.ts'
 import type { Email } from '../../domain/email.ts'
 import type { RequestPurpose } from '../../domain/one-time-token.ts'
 import { titleOf } from '../plugins/providers.ts'
-import { type Fault, SettingsFault, type Source, settingsFault } from '../settings/schema/fault.ts'
+import { settingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant } from '../settings/tenants.ts'
 import { measuredMailer } from './measured.ts'
@@ -108,7 +108,7 @@ function openMailbox({ tenant, shares, clock, showsMailbox }: MailNeeds): OpenMa
 }
 
 /** Throws a `SettingsFault` if a template cannot be used. */
-async function templatesOf({ mail }: Pick<Settings, 'mail'>) {
+export async function templatesOf({ mail }: Pick<Settings, 'mail'>) {
   const { loadTemplates, TemplateFault } = await import('../../adapters/mail/templates.ts')
   const templates = await loadTemplates(mail.templates ?? null).catch((thrown: unknown) => {
     throw thrown instanceof TemplateFault ? settingsFault('mail.templates', thrown.message) : thrown
@@ -117,23 +117,6 @@ async function templatesOf({ mail }: Pick<Settings, 'mail'>) {
     throw settingsFault('mail.language', `has no templates; there are templates in ${templates.languages.join(', ')}`)
   }
   return templates
-}
-
-interface From {
-  readonly settings: Settings
-  readonly sources: ReadonlyMap<string, Source>
-}
-
-/** The faults that only opening the mail of a tenant would find. */
-export async function mailFaults({ settings, sources }: From): Promise<Fault[]> {
-  if (mailUrlOf(settings) === null) return []
-  try {
-    await templatesOf(settings)
-    return []
-  } catch (thrown) {
-    if (!(thrown instanceof SettingsFault)) throw thrown
-    return thrown.faults.map((fault) => ({ ...fault, source: sources.get(fault.path) ?? 'default' }))
-  }
 }
 
 /** The sender of the settings, or one at the host of the service. */
