@@ -14,7 +14,7 @@ import { clientAddresses } from '../../adapters/http/pipeline/client-address.ts'
 import { traitsOf } from '../../adapters/http/pipeline/client-traits.ts'
 import { identifying } from '../../adapters/http/pipeline/identify.ts'
 import { type Route, type RouteTable, routeTable } from '../../adapters/http/pipeline/route-table.ts'
-import { type RoutesNeeds, routesOf, type TenantHttp } from '../../adapters/http/pipeline/serve.ts'
+import { ofNoTenant, type RoutesNeeds, routesOf, type TenantHttp } from '../../adapters/http/pipeline/serve.ts'
 import { authRouter } from '../../adapters/http/routers/auth.ts'
 import { checkResetRouter } from '../../adapters/http/routers/check-reset.ts'
 import { oauthRouter } from '../../adapters/http/routers/oauth.ts'
@@ -25,10 +25,7 @@ import type { DeviceCookie } from '../../adapters/http/transports/device-cookie.
 import { type HttpBackend, ownOrigins } from '../../adapters/http/transports/http-backend.ts'
 import type { FailingStore } from '../../adapters/stores/store-watch.ts'
 import type { OpenTenants } from '../../adapters/tenants/directory.ts'
-import { unknownCaller, unlimited } from '../../application/limits/limits.ts'
 import type { ProviderVault } from '../../application/ports/provider-vault.ts'
-import { Refusal } from '../../domain/refusal.ts'
-import { unknownTraits } from '../../domain/session.ts'
 import { version } from '../../lib/version.ts'
 import { postsCallback, titleOf } from '../plugins/providers.ts'
 import { routers } from '../plugins/routers.ts'
@@ -97,20 +94,8 @@ export function processRoutes(settings: Settings, tenants: OpenTenants<Tenant>):
   const operations = { ...operationsRouter(hasTenants), prefix: '' }
   const use = { failing: () => failingOf(tenants), counts: hasTenants ? tenants.counts : null }
   const docs = settings.docs.enabled ? [docsRouter(documentOf(settings, operations))] : []
-  const needs = {
-    async identify(): Promise<never> {
-      throw new Refusal('UNAUTHORIZED')
-    },
-    usesCookies: false,
-    ownOrigins: new Set<string>(),
-    allowedOrigins: new Set<string>(),
-    callerOf: () => unknownCaller,
-    traitsOf: () => unknownTraits,
-    limits: unlimited,
-    removeRepeated: async () => [],
-  }
-  const ofDocs = docs.flatMap((router) => routesOf({ ...router, prefix: '' }, null, needs))
-  return routeTable([...routesOf(operations, use, needs), ...ofDocs])
+  const ofDocs = docs.flatMap((router) => routesOf({ ...router, prefix: '' }, null, ofNoTenant))
+  return routeTable([...routesOf(operations, use, ofNoTenant), ...ofDocs])
 }
 
 /** Readiness checks only the tenant `default`, because an outage of another tenant concerns only its users. */

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { Context } from 'koa'
-import type { Caller, Limits } from '../../../application/limits/limits.ts'
+import { type Caller, type Limits, unknownCaller, unlimited } from '../../../application/limits/limits.ts'
 import type { Authenticated } from '../../../application/sign-in/authenticate.ts'
 import { Refusal } from '../../../domain/refusal.ts'
-import type { ClientTraits } from '../../../domain/session.ts'
+import { type ClientTraits, unknownTraits } from '../../../domain/session.ts'
 import { acceptedLanguages } from '../../../lib/languages.ts'
 import { leadsToLoopback } from '../../../lib/loopback.ts'
 import { readBody } from '../body/read-body.ts'
@@ -109,6 +109,20 @@ export interface RoutesNeeds {
   readonly traitsOf: (request: IncomingMessage) => ClientTraits
   readonly limits: Pick<Limits, 'request'>
   readonly removeRepeated: RemoveRepeated
+}
+
+/** For routes that belong to no tenant. */
+export const ofNoTenant: RoutesNeeds = {
+  async identify() {
+    throw new Refusal('UNAUTHORIZED')
+  },
+  usesCookies: false,
+  ownOrigins: new Set(),
+  allowedOrigins: new Set(),
+  callerOf: () => unknownCaller,
+  traitsOf: () => unknownTraits,
+  limits: unlimited,
+  removeRepeated: async () => [],
 }
 
 /** @param use the use cases of the router */
