@@ -5,6 +5,7 @@ import { type HandlerModuleOptions, handlerModule } from '../../adapters/events/
 import type { Logger } from '../../adapters/logging/log.ts'
 import { openShares, type Shares } from '../../adapters/stores/store-backend.ts'
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
+import { orClose } from '../../lib/closing.ts'
 import { settingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import type { LoadedTenants } from '../settings/tenants.ts'
@@ -24,12 +25,7 @@ export async function openHandlers(settings: Settings, needs: Needs) {
   const { module, console } = settings.handlers
   const mail = await openMail({ ...needs, settings })
   const leased =
-    module === null || own !== undefined
-      ? null
-      : await lease(module, log, shares).catch(async (thrown: unknown) => {
-          await mail?.close()
-          throw thrown
-        })
+    module === null || own !== undefined ? null : await orClose(lease(module, log, shares), async () => mail?.close())
   if (leased && losesTokens(settings, leased.value.module)) log.warn({ tenant }, lostTokens)
   const printed = console && own === undefined ? consoleHandlers(write, tenant) : undefined
   const sinks = [

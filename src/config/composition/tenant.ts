@@ -4,6 +4,7 @@ import { newId } from '../../adapters/crypto/new-id.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
 import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import type { Attack } from '../../application/limits/report-attack.ts'
+import { closeAll, orClose } from '../../lib/closing.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant } from '../settings/tenants.ts'
 import { backendsOf, providersOf } from './backends-and-providers.ts'
@@ -50,16 +51,12 @@ export async function openTenant(given: Needs) {
   const { master, stores, hasher } = resources
   const tenant = tenantFrom(resources, needs)
   const readSchemes = async () => hasher.prepare(await tenant.ports.users.passwordSchemes())
-  try {
-    await stores.prepare(async (users) => {
-      await bindUsers(users, { ...needs, master })
-      await readSchemes()
-      tenant.usersAreReady()
-    })
-  } catch (thrown) {
-    await tenant.close()
-    throw thrown
-  }
+  const prepared = stores.prepare(async (users) => {
+    await bindUsers(users, { ...needs, master })
+    await readSchemes()
+    tenant.usersAreReady()
+  })
+  await orClose(prepared, tenant.close)
   tenant.chore(async () => {
     isCommonPassword('') // reads the list now, so that the first registration is not slower
     await readSchemes()
@@ -80,10 +77,7 @@ async function openResources(needs: Needs) {
     tenant: id === defaultTenant ? null : id,
     own,
   })
-  const stores = await openStores({ ...needs, tenant: id }).catch(async (thrown: unknown) => {
-    await handlers.close()
-    throw thrown
-  })
+  const stores = await orClose(openStores({ ...needs, tenant: id }), handlers.close)
   return { master, handlers, stores, hasher: openHasher(settings, hashPool) }
 }
 
@@ -166,10 +160,4 @@ async function bindUsers(users: UsersRole, { id, settings, log, master }: Needs 
   if (mark === 'first' && isOfAnEarlierStart && settings.stores.users.kind !== 'memory') {
     log.warn({ path }, 'the user store is new, but its secret is older: check stores.users and dataFolder')
   }
-}
-
-/** Closes both, and then throws the first fault. */
-async function closeAll(...all: readonly { close(): Promise<unknown> }[]): Promise<void> {
-  for (const one of await Promise.allSettled(all.map((one) => one.close())))
-    if (one.status === 'rejected') throw one.reason
 }

@@ -4,6 +4,7 @@ import { redisBackend } from '../../adapters/stores/redis/redis.ts'
 import { sqliteBackend } from '../../adapters/stores/sqlite/sqlite.ts'
 import type { OpenOptions, StoreBackend, StoreLifecycle } from '../../adapters/stores/store-backend.ts'
 import type { StorePorts } from '../../adapters/stores/store-ports.ts'
+import { orClose } from '../../lib/closing.ts'
 
 /** The stores that programs open by themselves. They are listed apart from their settings, which need the schema library. */
 const backends = [memoryBackend, sqliteBackend, mongoBackend, redisBackend] as const
@@ -45,11 +46,6 @@ export async function openStore<const Kind extends StoreKind>(
   const backend: StoreBackend | undefined = backends.find((one) => one.kind === kind)
   if (backend === undefined) throw new TypeError(`there is no store of the kind ${kind}`)
   const handle = await backend.open({ ...own, clock, warn })
-  try {
-    await handle.prepare()
-  } catch (thrown) {
-    await handle.close()
-    throw thrown
-  }
+  await orClose(handle.prepare(), () => handle.close())
   return handle as OpenStoreOf<Kind> & typeof handle // safe: the backend of this kind has opened it
 }

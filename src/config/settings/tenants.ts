@@ -1,4 +1,4 @@
-import type { StoreRole } from '../../adapters/stores/store-backend.ts'
+import { type StoreRole, storeRoles } from '../../adapters/stores/store-backend.ts'
 import { placed, pluginOf, type StoreSettings } from '../plugins/stores.ts'
 import type { Fault, Source } from './schema/fault.ts'
 import type { Settings } from './schema/schema.ts'
@@ -67,7 +67,7 @@ export function collisionsOf(tenants: readonly Placed[]): Map<string, Fault[]> {
   for (const { id, hosts, settings } of tenants) {
     for (const host of hosts) add(`host ${host}`, id, 'hosts')
     if (settings === null) continue
-    for (const role of ['users', 'sessions', 'tokens'] as const) {
+    for (const role of storeRoles) {
       const place = placeOf(role, settings)
       if (place !== null) add(place, id, `stores.${role}`)
     }
