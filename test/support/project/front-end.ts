@@ -31,7 +31,7 @@ export class FrontEnd {
   /** Runs a command `npx … openapi-typescript@7 …` of a page. */
   async makeTypes(command: string): Promise<void> {
     const [, words = ''] = /openapi-typescript@\d+ (.+)/.exec(command) ?? []
-    const preload = join(projectRoot, 'test', 'support', 'typescript-5.mjs')
+    const preload = join(projectRoot, 'test', 'support', 'project', 'typescript-5.mjs')
     const program = join(packageAt('openapi-typescript'), 'bin', 'cli.js')
     await run(process.execPath, ['--import', preload, program, ...words.split(' ')], { cwd: this.folder })
   }

@@ -88,7 +88,7 @@ export class PackedProject {
   async packagesLoadedBy(name: string, text: string): Promise<{ packages: string[]; printed: string }> {
     this.write(name, text)
     const list = this.write(`${name}.loaded`, '')
-    const preload = join(projectRoot, 'test', 'support', 'loaded-modules.mjs')
+    const preload = join(projectRoot, 'test', 'support', 'process', 'loaded-modules.mjs')
     const printed = await this.run(name, ['--import', preload], { LOADED_MODULES: list })
     const names = readFileSync(list, 'utf8').matchAll(/\/node_modules\/(?:\.[^/]+\/)*((?:@[^/\n]+\/)?[^/\n]+)(?=\/)/g)
     return { packages: [...new Set([...names].map(([, found = '']) => found))].sort(), printed }
