@@ -46,7 +46,7 @@ export const ownBackend = {
     // A reload opens a tenant again before it closes the former opening.
     const { value, release } = shares.lease(
       `module ${JSON.stringify([module, url, tenant])}`,
-      () => openOwn(options),
+      async () => preparedOnce(await openOwn(options)),
       async (opening) => (await opening).close(),
     )
     try {
@@ -57,6 +57,19 @@ export const ownBackend = {
     }
   },
 } as const satisfies StoreBackend<Own>
+
+/** A reload prepares the same opening again. */
+function preparedOnce(handle: StoreHandle): StoreHandle {
+  let isPrepared = false
+  return {
+    ...handle,
+    async prepare() {
+      if (isPrepared) return
+      await handle.prepare()
+      isPrepared = true
+    },
+  }
+}
 
 async function openOwn({ module, tenant = 'default', ...options }: OpenOptions & Own): Promise<StoreHandle> {
   const name = typeof module === 'string' ? module : 'the store of the program'

@@ -5,7 +5,7 @@ import { type CheckedAccounts, checkedAccounts } from '../../adapters/http/check
 import { createLog, type Logger } from '../../adapters/logging/log.ts'
 import { printLine } from '../../adapters/logging/print-line.ts'
 import { type OpenOwnStore, type OwnStore, ownBackend } from '../../adapters/stores/own-store.ts'
-import type { StoreRole } from '../../adapters/stores/store-backend.ts'
+import { neededPorts, type StoreRole, storeRoles } from '../../adapters/stores/store-backend.ts'
 import { type TenantDirectory, whenReady } from '../../adapters/tenants/directory.ts'
 import type { Limits } from '../../application/limits/limits.ts'
 import type { DeviceTokens } from '../../application/ports/device-tokens.ts'
@@ -15,6 +15,7 @@ import { warnOfNoHandlers } from '../composition/handlers.ts'
 import { openSharedResources } from '../composition/shared-resources.ts'
 import { openTenant, type Tenant } from '../composition/tenant.ts'
 import { settingsOf } from '../settings/load.ts'
+import { settingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import type { Environment } from '../settings/sources/environment.ts'
 import { defaultTenant, type LoadedTenants, publicUrlOf } from '../settings/tenants.ts'
@@ -69,6 +70,8 @@ const questions: ReadonlySet<string> = new Set(questionNames)
 /** `openPortcullis` of the package, without its lazy import. */
 export async function openPortcullis(given: object = {}, options: PortcullisOptions = {}): Promise<Portcullis> {
   const { env = {}, cwd = process.cwd(), failed = thrown } = options
+  const unknown = Object.keys(options.stores ?? {}).find((role) => !Object.hasOwn(neededPorts, role))
+  if (unknown !== undefined) throw settingsFault(`stores.${unknown}`, `no such role: ${storeRoles.join(', ')}`)
   const handlers = options.handlers ?? undefined
   // Events appear on the standard output of the program only if a setting says so.
   const { settings, tenants, warnings } = await settingsOf({ path: null, value: given }, { env, cwd, listens: false })

@@ -75,9 +75,11 @@ describe('a module of a store of one’s own', () => {
   })
 
   it('is opened once for all roles of a tenant, and again only after it was closed', async () => {
-    const path = moduleOf(`let opened = 0
+    const path = moduleOf(`let opened = 0, prepared = 0
       export default ({ tenant, url }) => ({
         sessions: { ...${sessionsText}, find: async () => [++opened, tenant, url] },
+        limiter: { async add() {}, clear: async () => prepared },
+        async prepare() { if (tenant === 'acme' && ++prepared === 1) throw new Error('not yet') },
         oauthStates: { async put() {}, async take() {}, async sweep() {} },
         tokens: { async put() {}, async find() {}, async current() {}, async remove() {}, async removeAllOf() {}, async sweep() {} },
       })`)
@@ -91,8 +93,11 @@ describe('a module of a store of one’s own', () => {
     expect(await stores.failing()).to.deep.equal([])
     await stores.close()
     const shares = openShares()
-    const open = () => ownBackend.open({ module: path, dataFolder: folder, clock, warn() {}, shares })
+    const open = () => ownBackend.open({ module: path, tenant: 'acme', dataFolder: folder, clock, warn() {}, shares })
     const handles = [await open(), await open()]
+    await faultOf(handles[0]?.prepare() ?? expect.fail())
+    for (const handle of handles) await handle.prepare()
+    expect(await handles[0]?.limiter?.clear(''), 'prepared until it succeeded').to.equal(2)
     expect(handles[0]?.sessions, 'a reload, which opens before it closes').to.equal(handles[1]?.sessions)
     await Promise.all(handles.map((handle) => handle.close()))
     const again = await open()
@@ -132,10 +137,14 @@ describe('a program with a store of its own', () => {
     expect(isClosed).to.equal(true)
   })
 
-  it('hears of a missing port, and of an object for several tenants', async () => {
+  it('hears of a missing port, of a name that is no role, and of an object for several tenants', async () => {
     const { outbox, secretMark, ...rest } = await ofClasses()
     expect(String(await faultOf(openPortcullis(settings, { stores: { users: rest } })))).to.include(
       'stores.users: the store of the program cannot store users: it has no outbox, no secretMark',
+    )
+    const misnamed: object = { user: rest }
+    expect(String(await faultOf(openPortcullis(settings, { stores: misnamed })))).to.include(
+      'stores.user: no such role: users, sessions, tokens',
     )
     const tenants = { by: 'header', list: { acme: {} } }
     const portcullis = await openPortcullis({ ...settings, tenants }, { stores: { users: await ofClasses() } })
