@@ -2,8 +2,8 @@ import { nobody } from '../../domain/actor.ts'
 import { emailKey } from '../../domain/email.ts'
 import type { AccountEvent, AccountEventType } from '../../domain/events.ts'
 import type { EventId, UserId } from '../../domain/ids.ts'
-import { factOf, factText, hasExpired, isWanted, restSeconds, stands } from '../../domain/one-time-token.ts'
-import type { User, UserView } from '../../domain/user.ts'
+import { factOf, factText, hasExpired, isSameFact, isWanted, restSeconds, stands } from '../../domain/one-time-token.ts'
+import type { User } from '../../domain/user.ts'
 import { type IssueNeeds, issueToken } from '../one-time-tokens/issue-token.ts'
 import type { EventHandlers, HandlerCall } from '../ports/event-handlers.ts'
 import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
@@ -46,12 +46,8 @@ export class HandlerSink implements Sink {
     const { id: eventId, requestId, languages, at, by = nobody, ...own } = event
     const context = { eventId, requestId, languages, by, tenant: this.#needs.tenant, at }
     if (own.type !== 'verification_requested') return await this.#call({ ...own, context })
-    const began = this.#needs.clock()
     const token = await this.#tokenOf({ ...own, eventId, at }, userId)
-    if (token === null) return
-    const { type, user } = own
-    await this.#call({ type, user, token, context })
-    await this.#rest(user, began).catch(() => undefined) // a repetition of the delivery would be a second message, too
+    if (token !== null) await this.#call({ type: own.type, user: own.user, token, context })
   }
 
   async #call(call: HandlerCall): Promise<void> {
@@ -70,20 +66,26 @@ export class HandlerSink implements Sink {
     return keyRing.tokenFor('change_email', token.eventId, userId, factText(token.fact))
   }
 
-  /** Each sink hands out the same token, which is the one that the user has asked for meanwhile, if any. */
+  /**
+   * Each sink hands out the same token. The first call drops the requests that the user makes within a minute, and a request
+   * that was earlier drops this event, so the user gets one message.
+   */
   async #tokenOfNewUser({ eventId, at }: Verification, user: User): Promise<string | null> {
-    const { clock, lifetimes } = this.#needs
+    const { tokens, clock, lifetimes } = this.#needs
     const purpose = 'verify_email'
     if (!isWanted(purpose, user) || hasExpired({ at }, lifetimes[purpose], clock())) return null
     const fact = factOf(purpose, user)
+    const live = await tokens.current(purpose, user.id)
+    const isIssued = live !== null && isSameFact(live.fact, fact)
+    if (isIssued && live.eventId !== eventId) return null // the request delivers it
+    if (!isIssued) await this.#rest(user)
     const { token } = await issueToken(this.#needs, { purpose, user, fact, eventId, isRepeated: true })
     return token
   }
 
-  /** A new user who asks for a token right after the registration gets no second message. */
-  async #rest({ email }: UserView, since: Date): Promise<void> {
-    const { expiringIds, keyRing } = this.#needs
+  async #rest({ email }: User): Promise<void> {
+    const { expiringIds, keyRing, clock } = this.#needs
     const id = restId(keyRing.requestId('verify_email', emailKey(email)))
-    await expiringIds.add(id, new Date(since.getTime() + restSeconds * 1000))
+    await expiringIds.add(id, new Date(clock().getTime() + restSeconds * 1000))
   }
 }

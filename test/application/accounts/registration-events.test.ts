@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { newId } from '../../../src/adapters/crypto/new-id.ts'
+import { combinedHandlers } from '../../../src/adapters/events/combined-handlers.ts'
 import { RegisterUser } from '../../../src/application/accounts/register-user.ts'
 import { DeliverTokens } from '../../../src/application/deliveries/deliver-tokens.ts'
 import { HandlerSink } from '../../../src/application/deliveries/handler-sink.ts'
@@ -22,10 +23,13 @@ async function setUp() {
   const clock = fixedClock()
   const stores = await deliveryNeeds(clock)
   let isMailDown = false
+  let isModuleDown = false
   const mail = recording(() => {
     if (isMailDown) throw new HandlerFailed('Error', 'no mail server')
   }, 'registered')
-  const module = recording()
+  const module = recording(() => {
+    if (isModuleDown) throw new HandlerFailed('Error', 'no module')
+  })
   const calls = { ...stores, handlerTimeoutSeconds: 10 }
   const sinks = [
     new HandlerSink({ name: 'mail', handlers: mail }, calls),
@@ -51,6 +55,9 @@ async function setUp() {
     deliver: () => runDue(relay),
     mailIs: (state: 'down' | 'up') => {
       isMailDown = state === 'down'
+    },
+    moduleIs: (state: 'down' | 'up') => {
+      isModuleDown = state === 'down'
     },
   }
 }
@@ -135,21 +142,67 @@ describe('a registration', () => {
     expect(dead?.event.type).to.equal('verification_requested')
   })
 
-  it('is followed by no second message to a user who asks for the token within a minute', async () => {
-    const needs = await setUp()
-    const { register, deliver, module, clock } = needs
-    const requests = new DeliverTokens({ ...needs, eventHandlers: module, handlerTimeoutSeconds: 10 })
-    const ask = async (): Promise<void> => {
-      await new RequestToken(needs).execute({ purpose: 'verify_email', email: ada, requestId })
-      await runDue(requests)
+  describe('and a request for the token at once', () => {
+    async function setUpBoth() {
+      const needs = await setUp()
+      const handlers = combinedHandlers([needs.mail, needs.module])
+      const requests = new DeliverTokens({ ...needs, eventHandlers: handlers, handlerTimeoutSeconds: 10 })
+      const ask = () => new RequestToken(needs).execute({ purpose: 'verify_email', email: ada, requestId })
+      const sent = () => [needs.mail, needs.module].map((one) => tokensOf(one).length)
+      return { ...needs, ask, sent, deliverRequests: () => runDue(requests) }
     }
-    await register()
-    await deliver()
-    await ask()
-    expect(tokensOf(module)).to.have.length(1)
-    clock.advance(61)
-    await ask()
-    const [first, second] = tokensOf(module)
-    expect(second).to.equal(first)
+
+    it('become one message to each sink, whichever is delivered first', async () => {
+      for (const isRequestFirst of [false, true]) {
+        const { register, ask, deliver, deliverRequests, sent, mail, clock } = await setUpBoth()
+        await register()
+        await ask()
+        const [first, second] = isRequestFirst ? [deliverRequests, deliver] : [deliver, deliverRequests]
+        await first()
+        await second()
+        expect(sent()).to.deep.equal([1, 1])
+        clock.advance(61)
+        await ask()
+        await deliverRequests()
+        expect(sent(), 'a request after a minute').to.deep.equal([2, 2])
+        expect(new Set(tokensOf(mail)).size, 'the same token').to.equal(1)
+      }
+    })
+
+    it('become one message to each sink while all of them fail', async () => {
+      const { register, ask, deliver, deliverRequests, sent, mail, mailIs, moduleIs, clock } = await setUpBoth()
+      mailIs('down')
+      moduleIs('down')
+      await register()
+      await deliver()
+      await ask()
+      await deliverRequests()
+      clock.advance(5)
+      mailIs('up')
+      moduleIs('up')
+      mail.calls.length = 0
+      await deliver()
+      await deliverRequests()
+      expect(sent()).to.deep.equal([1, 1])
+    })
+
+    it('leave no sink silent that fails for longer than a minute', async () => {
+      const { register, ask, deliver, deliverRequests, sent, mail, mailIs, clock } = await setUpBoth()
+      mailIs('down')
+      await register()
+      await deliver()
+      for (const _ of [1, 2, 3]) {
+        clock.advance(61)
+        await deliver()
+      }
+      await ask()
+      await deliverRequests()
+      expect(sent()[1], 'the request reaches the other sink').to.equal(2)
+      mailIs('up')
+      mail.calls.length = 0
+      clock.advance(61)
+      await deliver()
+      expect(sent()[0]).to.equal(1)
+    })
   })
 })
