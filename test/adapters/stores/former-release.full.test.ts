@@ -165,6 +165,8 @@ for (const [deployment, open] of [
       const names = () => opened.service.events.filter(of).map(({ event }) => event)
       await eventually('the delivery of both', () => names().length >= 2)
       expect(names()).to.include.members(['on_after_register', 'on_after_forgot_password'])
+      await call(url, 'POST', '/auth/request-verify-token', { json: { email: 'waiting@example.com' } })
+      await eventually('the link that a new user has to request', () => names().includes('on_after_request_verify'))
     })
   })
 }
