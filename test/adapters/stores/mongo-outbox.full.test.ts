@@ -116,7 +116,9 @@ describe('the deliveries of the MongoDB store', () => {
     await distributeAll(outbox, opened.clock())
     await outbox.bury(await leaseOne(outbox, opened.clock()), opened.clock(), 'it threw')
     await inMongo(opened.url, (db) =>
-      db.collection('deliveries').updateOne({ diedAt: { $exists: true } }, { $set: { queue: `${user.id} ${theSink}` } }),
+      db
+        .collection('deliveries')
+        .updateOne({ diedAt: { $exists: true } }, { $set: { queue: `${user.id} ${theSink}` } }),
     )
     expect(await deliverAll(outbox)).to.deep.equal(events)
     expect(await deadLetters(outbox)).to.deep.equal([])
