@@ -1,16 +1,16 @@
 import { type Email, emailKey } from '../../domain/email.ts'
 import { type AccountEvent, type EventMetadata, type UserChanges, updatedEvent } from '../../domain/events.ts'
-import { type PasswordPolicy, passwordObjection } from '../../domain/password.ts'
+import type { PasswordPolicy } from '../../domain/password.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { endSessions, type User, withPassword } from '../../domain/user.ts'
-import type { ChangeOutcome, ChangeUser } from '../change-user.ts'
+import type { Change, ChangeOutcome, ChangeUser } from '../change-user.ts'
 import type { CausingRequest, MetadataNeeds } from '../event-metadata.ts'
 import { type Caller, type Limits, unknownCaller } from '../limits/limits.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import { type Authenticated, actorOf, type By, speaksFor } from '../sign-in/authenticate.ts'
 import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
 import { requireNewAddress } from './new-address.ts'
-import type { ValidatePassword } from './password-validation.ts'
+import { requireGoodPassword, type ValidatePassword } from './password-validation.ts'
 
 /** The changes that users may make to their own account. `undefined`: unchanged. */
 export interface OwnChanges {
@@ -102,16 +102,25 @@ export async function hashPassword(
   request: ChangeRequest,
 ): Promise<string | null> {
   const { password } = changes
-  requireGoodPassword(needs, changes, user)
+  requireGood(needs, changes, user)
   if (password === undefined) return null
   await needs.validatePassword?.({ password, user, code: invalidPassword, by: actorOf(request.by) }, request)
   return await needs.hasher.hash(password, request.caller?.client ?? null)
 }
 
-function requireGoodPassword({ policy }: Pick<ChangeNeeds, 'policy'>, changes: OwnChanges, user: User): void {
-  if (changes.password === undefined) return
-  const objection = passwordObjection(changes.password, changes.email ?? user.email, policy)
-  if (objection !== null) throw new Refusal(invalidPassword, objection.reason, { rule: objection.rule })
+function requireGood({ policy }: Pick<ChangeNeeds, 'policy'>, { password, email }: OwnChanges, user: User): void {
+  if (password !== undefined) requireGoodPassword(policy, password, email ?? user.email, invalidPassword)
+}
+
+/** A record after a change, with the events of the change; no events if nothing changed. */
+export interface Changed {
+  readonly user: User
+  readonly events: readonly AccountEvent[]
+}
+
+/** The write of a change. */
+export function writeOf({ user, events }: Changed): Change {
+  return events.length === 0 ? { type: 'keep' } : { type: 'replace', user, events }
 }
 
 /** The changed record, with the event of the fields that really changed. */
@@ -119,8 +128,8 @@ export function changed(
   needs: Pick<ChangeNeeds, 'policy'>,
   fresh: User,
   { changes, hash, keptSid, metadata }: PreparedChanges,
-): { readonly user: User; readonly events: readonly AccountEvent[] } {
-  requireGoodPassword(needs, changes, fresh)
+): Changed {
+  requireGood(needs, changes, fresh)
   let user: User = fresh
   const made: { -readonly [K in keyof UserChanges]: UserChanges[K] } = {}
 

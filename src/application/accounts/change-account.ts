@@ -12,6 +12,7 @@ import {
   hashPassword,
   requireAddress,
   verifyActor,
+  writeOf,
 } from './account-changes.ts'
 
 /** Changes any account. A new address takes effect at once. */
@@ -36,8 +37,7 @@ export class ChangeAccount {
     const prepared = { changes, hash, keptSid: own?.credential.sid ?? null, metadata }
     const outcome = await this.#needs.changeUser.execute(target.id, async (fresh) => {
       if (own !== null) await check(fresh)
-      const { user, events } = changed(this.#needs, fresh, prepared)
-      return events.length === 0 ? { type: 'keep' } : { type: 'replace', user, events }
+      return writeOf(changed(this.#needs, fresh, prepared))
     })
     return changedUser(outcome)
   }

@@ -13,6 +13,7 @@ import {
   type OwnChanges,
   requireAddress,
   verifyActor,
+  writeOf,
 } from './account-changes.ts'
 import { type EnteredAddress, enterAddress, type NewAddressNeeds, requestNewAddress } from './request-new-address.ts'
 
@@ -49,11 +50,7 @@ export class ChangeOwnAccount {
       const needs = { ...this.#needs, ...newAddressTokens }
       return changedUser(await requestNewAddress(needs, by.user.id, entered, change, metadata()))
     }
-    const outcome = await changeUser.execute(by.user.id, async (fresh) => {
-      const { user, events } = await change(fresh)
-      return events.length === 0 ? { type: 'keep' } : { type: 'replace', user, events }
-    })
-    return changedUser(outcome)
+    return changedUser(await changeUser.execute(by.user.id, async (fresh) => writeOf(await change(fresh))))
   }
 }
 

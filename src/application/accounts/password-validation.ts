@@ -1,4 +1,6 @@
 import type { Actor } from '../../domain/actor.ts'
+import type { Email } from '../../domain/email.ts'
+import { type PasswordPolicy, passwordObjection } from '../../domain/password.ts'
 import { Refusal, type RefusalCode, Unavailable } from '../../domain/refusal.ts'
 import { type User, viewOf } from '../../domain/user.ts'
 import { type CausingRequest, eventMetadata } from '../event-metadata.ts'
@@ -11,6 +13,12 @@ interface Choice {
   /** The code of the refusal. */
   readonly code: RefusalCode
   readonly by: Actor
+}
+
+/** Refuses a password that breaks a rule of the policy. */
+export function requireGoodPassword(policy: PasswordPolicy, password: string, email: Email, code: RefusalCode): void {
+  const objection = passwordObjection(password, email, policy)
+  if (objection !== null) throw new Refusal(code, objection.reason, { rule: objection.rule })
 }
 
 /** Asks the deployer about a chosen password before it is hashed. Throws the refusal, or `Unavailable` without an answer. */

@@ -1,14 +1,14 @@
 import { type Actor, nobody } from '../../domain/actor.ts'
 import type { Email } from '../../domain/email.ts'
 import type { NewId } from '../../domain/ids.ts'
-import { type PasswordPolicy, passwordObjection } from '../../domain/password.ts'
+import type { PasswordPolicy } from '../../domain/password.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { newUser, type User } from '../../domain/user.ts'
 import type { CausingRequest } from '../event-metadata.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import { requireNewAddress } from './new-address.ts'
-import type { ValidatePassword } from './password-validation.ts'
+import { requireGoodPassword, type ValidatePassword } from './password-validation.ts'
 import { type RegistrationNeeds, registrationEvents } from './registration-events.ts'
 
 export interface RegisterNeeds extends RegistrationNeeds {
@@ -52,8 +52,7 @@ export async function register(
   const { email, password, client = null, by = nobody } = registration
   requireNewAddress(email)
   const code = 'REGISTER_INVALID_PASSWORD'
-  const objection = passwordObjection(password, email, policy)
-  if (objection !== null) throw new Refusal(code, objection.reason, { rule: objection.rule })
+  requireGoodPassword(policy, password, email, code)
   const bare = newUser(newId(), email, null, clock())
   const described = { ...bare, ...rights, isOwnerProved: rights.isVerified === true }
   await validatePassword?.({ password, user: described, code, by }, registration)

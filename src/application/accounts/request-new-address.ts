@@ -1,5 +1,5 @@
 import { type Email, emailKey } from '../../domain/email.ts'
-import { type AccountEvent, type EventMetadata, newAddressEvent } from '../../domain/events.ts'
+import { type EventMetadata, newAddressEvent } from '../../domain/events.ts'
 import type { UserId } from '../../domain/ids.ts'
 import { isSameFact, type NewAddressFact, newAddressFact } from '../../domain/one-time-token.ts'
 import { Refusal, Unavailable } from '../../domain/refusal.ts'
@@ -8,6 +8,7 @@ import type { ChangeOutcome, ChangeUser } from '../change-user.ts'
 import type { Caller, Limits } from '../limits/limits.ts'
 import { type IssueNeeds, issueToken } from '../one-time-tokens/issue-token.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
+import { type Changed, writeOf } from './account-changes.ts'
 
 export interface NewAddressNeeds {
   users: UserStore
@@ -52,7 +53,7 @@ interface RequestNeeds extends IssueNeeds {
 }
 
 /** The changed record, with its events. Repeats every check of the record, and may refuse. */
-type MakeChange = (fresh: User) => Promise<{ readonly user: User; readonly events: readonly AccountEvent[] }>
+type MakeChange = (fresh: User) => Promise<Changed>
 
 const maxAttempts = 5
 
@@ -78,8 +79,8 @@ export async function requestNewAddress(
     const outcome = await changeUser.execute(id, async (fresh) => {
       const { user, events } = await makeChange(fresh)
       if (!isSameFact(newAddressFact(user, entered.email), fact)) return { type: 'keep' }
-      const all = isRequested ? [...events, newAddressEvent(user, entered.email, metadata)] : events
-      return all.length === 0 ? { type: 'keep' } : { type: 'replace', user, events: all }
+      const requested = isRequested ? [newAddressEvent(user, entered.email, metadata)] : []
+      return writeOf({ user, events: [...events, ...requested] })
     })
     const isWritten = outcome.type !== 'changed' || isSameFact(newAddressFact(outcome.user, entered.email), fact)
     if (isWritten) return outcome

@@ -3,10 +3,10 @@ import type { Email } from '../../domain/email.ts'
 import { accountEvent, updatedEvent } from '../../domain/events.ts'
 import { withVouchedAccounts } from '../../domain/linked-accounts.ts'
 import { stands } from '../../domain/one-time-token.ts'
-import { type PasswordPolicy, passwordObjection } from '../../domain/password.ts'
+import type { PasswordPolicy } from '../../domain/password.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { endSessions, withPassword } from '../../domain/user.ts'
-import type { ValidatePassword } from '../accounts/password-validation.ts'
+import { requireGoodPassword, type ValidatePassword } from '../accounts/password-validation.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
@@ -43,8 +43,7 @@ export class ResetPassword {
 
     const { password } = input
     const code = 'RESET_PASSWORD_INVALID_PASSWORD'
-    const objection = passwordObjection(password, found.user.email, policy)
-    if (objection !== null) throw new Refusal(code, objection.reason, { rule: objection.rule })
+    requireGoodPassword(policy, password, found.user.email, code)
     await validatePassword?.({ password, user: found.user, code, by }, input)
     const hash = await hasher.hash(password, input.client)
 
