@@ -5,7 +5,7 @@ import { type FreshLoginNeeds, requireFreshLogin } from './sign-in/fresh-login.t
 
 type Demand = 'superuser' | 'fresh'
 
-/** What each act demands of a login, on its own account and on another one. `null`: no login may do it. */
+/** The demands of each act on a login, for its own account and for another one. `null`: no login may do it. */
 const demands = {
   list_sessions: { own: [], other: ['superuser'] },
   /** The own ones with any login, because that only ends access. */

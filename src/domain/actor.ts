@@ -1,7 +1,7 @@
 import type { UserId } from './ids.ts'
 import type { User } from './user.ts'
 
-/** The one who does something to an account. Plain data: events keep it, and handlers get it. */
+/** The person, provider or program that acts on an account. It is plain data: events keep it, and handlers get it. */
 export type Actor = Person | ActorWithoutLogin
 
 interface Person {

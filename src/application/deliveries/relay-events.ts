@@ -33,15 +33,16 @@ const handsOutToken = ({ type }: AccountEvent): boolean => type === 'verificatio
 
 /**
  * Distributes events to the queues of their sinks, and delivers them at least once, to each sink in the order of writing for
- * each user. A failing delivery holds back the later ones of its user and sink until it succeeds or becomes a dead letter:
- * after ten attempts, when its token would have expired if it hands out one, or at once if the failure is final. Attempts
- * during an outage of a store do not count. Each sink has slots of its own, so that one that hangs delays no other.
+ * each user. A failing delivery holds back the later ones of its user and sink until it succeeds or becomes a dead letter. It
+ * does so at once if the failure is final, otherwise after ten attempts. A delivery that hands out a token is tried until the
+ * token would have expired. Attempts during an outage of a store do not count. Each sink has slots of its own, so that one
+ * that hangs delays no other.
  */
 export class RelayEvents implements DueWork {
   readonly #needs: Needs
   readonly #lanes: readonly Lane[]
   readonly #sinksOf: SinksOf
-  readonly #queued = new Set<LeasedEvent>()
+  readonly #running = new Set<LeasedEvent>()
   #lastPoll: Promise<number> = Promise.resolve(0)
 
   constructor(needs: Needs) {
@@ -75,7 +76,7 @@ export class RelayEvents implements DueWork {
       const wanted = tasks.free
       const leases = await outbox.lease(sink.name, clock(), wanted, leaseSeconds)
       for (const lease of leases) {
-        this.#queued.add(lease)
+        this.#running.add(lease)
         tasks.run(() => this.#handle(lease, sink).finally(ended))
       }
       begun += leases.length
@@ -96,8 +97,7 @@ export class RelayEvents implements DueWork {
 
   async giveBack(): Promise<void> {
     const { outbox, clock } = this.#needs
-    for (const { tasks } of this.#lanes) tasks.drop()
-    await Promise.allSettled([...this.#queued].map((lease) => outbox.release(lease, clock())))
+    await Promise.allSettled([...this.#running].map((lease) => outbox.release(lease, clock())))
   }
 
   async #handle(lease: LeasedEvent, sink: Sink): Promise<void> {
@@ -119,7 +119,7 @@ export class RelayEvents implements DueWork {
       report(problemOf(deliveryOf(lease), 'unknown', fault))
     } finally {
       stopRenewing()
-      this.#queued.delete(lease)
+      this.#running.delete(lease)
     }
   }
 

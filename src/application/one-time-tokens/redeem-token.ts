@@ -23,8 +23,8 @@ export async function findRedeemable(
 }
 
 /**
- * Removes a used token. A failure is harmless, because the changed fact has invalidated the token. The relay removes a
- * token whose fact could become true again.
+ * Removes a used token. A failure is harmless: the fact of a reset or a new address has changed, and the sink `sessions`
+ * removes the used token of a verification.
  */
 export async function discard({ tokens }: Pick<RedeemNeeds, 'tokens'>, token: OneTimeToken): Promise<void> {
   await tokens.remove(token.purpose, token.digest).catch(() => undefined)

@@ -20,7 +20,7 @@ export interface Authenticated {
   readonly backend: Backend
 }
 
-/** The one who calls a use case: a login, or an actor without one. */
+/** The caller of a use case: a login, or an actor without one. */
 export type By = Authenticated | ActorWithoutLogin
 
 export function actorOf(by: By): Actor {

@@ -17,7 +17,7 @@ import { dropDatabase } from '../../support/stores/mongo.ts'
 import { startRedis } from '../../support/stores/redis.ts'
 import { inMongo } from '../../support/stores/store-contents.ts'
 
-/** What clients of the former release hold. */
+/** The credentials and tokens that clients of the former release hold. */
 interface Facts {
   readonly cookie: string
   readonly jwt: string
