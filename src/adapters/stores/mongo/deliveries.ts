@@ -8,19 +8,7 @@ import {
 import type { AccountEvent } from '../../../domain/events.ts'
 import type { UserId } from '../../../domain/ids.ts'
 import { type Connection, latest } from './connection/connection.ts'
-import { deliveryId, literal, type QueueDocument, queueId } from './documents.ts'
-
-const everyField = {
-  sink: '',
-  userId: '',
-  event: '',
-  order: '',
-  attempts: '',
-  reason: '',
-  queue: '',
-  leaseId: '',
-  diedAt: '',
-} as const
+import { type DeliveryDocument, deliveryId, literal, type QueueDocument, queueId } from './documents.ts'
 
 interface NewDelivery {
   readonly sink: SinkName
@@ -60,12 +48,14 @@ export function mongoDeliveries(connection: Connection): Deliveries {
     return [{ sink, userId, leaseId, event: first.event, attempts: first.attempts }]
   }
 
+  const leasedBy = ({ sink, event, leaseId }: LeasedEvent) => ({
+    _id: deliveryId(event.id, sink),
+    leaseId: literal(leaseId),
+  })
+
   /** Changes the leased delivery. Returns `false` if the lease was lost. */
-  async function change({ sink, event, leaseId }: LeasedEvent, update: object): Promise<boolean> {
-    const { matchedCount } = await deliveries.updateOne(
-      { _id: deliveryId(event.id, sink), leaseId: literal(leaseId) },
-      update,
-    )
+  async function change(lease: LeasedEvent, update: object): Promise<boolean> {
+    const { matchedCount } = await deliveries.updateOne(leasedBy(lease), update)
     return matchedCount === 1
   }
 
@@ -138,9 +128,10 @@ export function mongoDeliveries(connection: Connection): Deliveries {
     /** The id stays for an hour: a process that distributes the event so late would add it again. */
     settle: (lease) =>
       run(async () => {
-        const isHeld = await change(lease, { $set: { settledAt: now() }, $unset: everyField })
-        if (isHeld) await advance(queueOf(lease), lease.leaseId)
-        return isHeld
+        const settled = { settledAt: now() } as DeliveryDocument // safe: nothing reads it but the index that deletes it
+        const { matchedCount } = await deliveries.replaceOne(leasedBy(lease), settled)
+        if (matchedCount === 1) await advance(queueOf(lease), lease.leaseId)
+        return matchedCount === 1
       }),
 
     postpone: (lease, until, reason) =>
