@@ -11,14 +11,14 @@ import type { User } from '../../../domain/user.ts'
 interface OutboxDocument {
   readonly events?: readonly { readonly event: AccountEvent }[]
   /** The number of events that were distributed: the first one that waits has this order. */
-  readonly taken?: number
+  readonly distributed?: number
   /** The time of the distribution. It exists only while events wait, so one sparse index finds them. */
   readonly dueAt?: Date
 }
 
 /**
- * A user and its events. One unique index covers `uniqueKeys`: `e:<e-mail key>` and `a:<provider>:<account id>`. A
- * removed user has `g:<id>` until its events are distributed, which no other user has.
+ * A user and its events. One unique index covers `uniqueKeys`: `e:<e-mail key>` and `a:<provider>:<account id>`, or the
+ * `noUserKey` of a record that is no user.
  */
 export interface UserDocument extends Omit<User, 'id' | 'sessions'> {
   readonly _id: UserId
@@ -26,6 +26,7 @@ export interface UserDocument extends Omit<User, 'id' | 'sessions'> {
   readonly sessions: { readonly generation: number; readonly keptCredentialId: string | null }
   readonly passwordScheme: string | null
   readonly uniqueKeys: readonly string[]
+  /** The record is no user. */
   readonly removed?: true
   readonly outbox?: OutboxDocument
 }
@@ -162,7 +163,7 @@ export const deliveryId = (id: EventId, sink: SinkName): string => `${literal(id
 
 export const queueId = (id: UserId, sink: SinkName): string => `${literal(id)} ${literal(sink)}`
 
-/** The unique key of a record that is no user: a removed one, or that of a tenant. */
+/** The unique key of a record that is no user: a removed one until its events are distributed, or that of a tenant. */
 export const noUserKey = (id: UserId): string => `g:${id}`
 
 /** Matches an outbox with room for these events; `null` where they need none. */

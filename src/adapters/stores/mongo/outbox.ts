@@ -54,10 +54,10 @@ export function mongoOutbox(connection: Connection): Outbox {
    * it. So the repetition after a death, or another process at the same time, adds the same deliveries.
    */
   async function distributeOne({ _id, removed, outbox = {} }: UserDocument, at: Date, sinksOf: SinksOf): Promise<void> {
-    const { events = [], taken = 0, dueAt = at } = outbox
-    const unchanged = { _id, 'outbox.taken': outbox.taken ?? absent }
+    const { events = [], distributed = 0, dueAt = at } = outbox
+    const unchanged = { _id, 'outbox.distributed': outbox.distributed ?? absent }
     const added = events.flatMap(({ event }, place) =>
-      (sinksOf[event.type] ?? []).map((sink) => ({ sink, event, order: taken + place })),
+      (sinksOf[event.type] ?? []).map((sink) => ({ sink, event, order: distributed + place })),
     )
     if (await isFull(_id, new Set(added.map(({ sink }) => sink)))) {
       const later = new Date(at.getTime() + fullSinkSeconds * 1000)
@@ -67,10 +67,11 @@ export function mongoOutbox(connection: Connection): Outbox {
     await add(_id, added, dueAt)
 
     const $pull = { 'outbox.events': { 'event.id': { $in: events.map(({ event }) => event.id) } } }
-    const removal = { $pull, $inc: { 'outbox.taken': events.length } }
+    const removal = { $pull, $inc: { 'outbox.distributed': events.length } }
     const following = `outbox.events.${events.length}`
     const isLast = { ...unchanged, [following]: absent }
     // A removal appends an event. So if none follows, the user is still as it was read.
+    // Without its count, the record of the tenant would begin again at 0.
     const changed =
       removed && _id !== tenantRecordId
         ? (await users.deleteOne(isLast)).deletedCount
@@ -130,14 +131,15 @@ export function mongoOutbox(connection: Connection): Outbox {
         const { items, next } = await page<DeliveryDocument>('deliveries', { filter: isDead, limit, after })
         return { items: items.map(shown), next }
       }
-      if (after === null || isUserId(after)) {
+      const isAmongUsers = after === null || isUserId(after)
+      if (isAmongUsers) {
         const { items, next } = await page<UserDocument>('users', { filter: isUndistributed, limit, after })
         if (items.length > 0) {
           const events = items.flatMap(({ outbox }) => outbox?.events ?? [])
-          return { items: events.map(({ event }) => ({ event, ...undistributed })), next: next ?? beforeDeliveries }
+          return { items: events.map(({ event }) => ({ event, ...untried })), next: next ?? beforeDeliveries }
         }
       }
-      const from = after === null || isUserId(after) ? beforeDeliveries : after
+      const from = isAmongUsers ? beforeDeliveries : after
       const { items, next } = await page<DeliveryDocument>('deliveries', { filter: isWaiting, limit, after: from })
       return { items: items.map(shown), next }
     },
@@ -177,7 +179,7 @@ export function mongoOutbox(connection: Connection): Outbox {
 /** A cursor before the id of every delivery. */
 const beforeDeliveries = ''
 
-const undistributed = { sink: null, attempts: 0, reason: null, diedAt: null } as const
+const untried = { sink: null, attempts: 0, reason: null, diedAt: null } as const
 
 function shown({ sink, event, attempts, reason, diedAt }: DeliveryDocument): UndeliveredEvent {
   return { sink: sink === noSink ? null : sink, event, attempts, reason: reason ?? null, diedAt: diedAt ?? null }
