@@ -22,7 +22,7 @@ interface Deliveries extends Leases {
   isFull(userId: UserId, sinks: ReadonlySet<SinkName>): Promise<boolean>
   /** Adds deliveries, except those that were added before. May be repeated after a fault. */
   add(userId: UserId, added: readonly NewDelivery[], readyAt: Date): Promise<void>
-  /** Makes the queue exist. Each delivery that is added calls this afterwards. */
+  /** Makes the queue exist. A caller that has added a delivery calls it afterwards. */
   wake(userId: UserId, sink: SinkName, readyAt: Date): Promise<void>
 }
 

@@ -114,7 +114,7 @@ export function deadRequestOf(json: string): BoundRequest {
   return { ...binding, request: { ...request, at: new Date(request.at) } }
 }
 
-/** The column `sink` of an event that waits for its distribution. */
+/** The column `sink` of an event that waits for its distribution, and of a dead letter of an older release. */
 export const undistributed = ''
 
 export function eventOf(payload: string): AccountEvent {

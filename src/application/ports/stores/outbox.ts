@@ -10,10 +10,10 @@ export type SinksOf = Readonly<Partial<Record<AccountEventType, readonly SinkNam
 
 /** While a user has this many waiting deliveries to one sink, the further events stay in the outbox. */
 export const maxWaitingDeliveries = 1000
-/** The pause before such a user is looked at again. */
+/** The pause before the store looks at such a user again. */
 export const fullSinkSeconds = 10
 
-/** A delivery that the relay may make now: until `leaseUntil` no other process holds a lease on this user and sink. */
+/** A delivery that the relay may make now: until the lease ends, no other process holds one on this user and sink. */
 export interface LeasedEvent {
   readonly sink: SinkName
   readonly userId: UserId
