@@ -36,7 +36,7 @@ export function jwtCredentials(options: Options): Credentials {
   const verified = (value: string, now: Date): Credential | null => {
     try {
       // The library treats a timestamp of 0 as absent.
-      const clockTimestamp = Math.max(1, Math.floor(now.getTime() / 1000))
+      const clockTimestamp = Math.max(1, secondsOf(now))
       const options = { algorithms: ['HS256' as const], audience, clockTimestamp, complete: true as const }
       const { header, payload } = jsonwebtoken.verify(value, key, options)
       // RFC 7515 section 4.1.11: a token with critical extensions that we do not know is invalid. The library ignores
