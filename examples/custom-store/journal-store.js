@@ -205,15 +205,11 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
             continue
           }
           const moved = sinks.flatMap((sink) => {
-            const waiting = waitingFor(sink)
-            const isKnown = (/** @type {AccountEvent} */ { id }) =>
-              waiting.some(({ event }) => event.id === id) || state.dead.has(keyOf(id, sink))
-            const wanted = events.map(({ event }) => event).filter(({ type }) => sinksOf[type]?.includes(sink))
-            return queued(
-              userId,
-              wanted.filter((event) => !isKnown(event)),
-              sink,
-            )
+            const known = new Set(waitingFor(sink).map(({ event }) => event.id))
+            const isNew = (/** @type {AccountEvent} */ { id, type }) =>
+              sinksOf[type]?.includes(sink) && !known.has(id) && !state.dead.has(keyOf(id, sink))
+            const added = events.map(({ event }) => event).filter(isNew)
+            return queued(userId, added, sink)
           })
           commit(...moved, ['queues', keyOf(userId, null), null])
         }
