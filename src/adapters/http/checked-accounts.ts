@@ -77,41 +77,53 @@ const { is_active, is_superuser, is_verified, current_password, ...changes } = U
 const flags = { isActive: is_active, isSuperuser: is_superuser, isVerified: is_verified }
 const requireUpdate = requiring({ ...changes, ...flags, currentPassword: current_password, caller, ...request })
 
+/** The checks of inputs. All tenants share them, because compiling one takes milliseconds and memory. */
+const checks = {
+  registerUser: checkOf<RegisterUser>({ email, password, client, ...request }),
+  createSuperuser: checkOf<CreateSuperuser>({ email, password, ...request }),
+  promoteUser: checkOf<PromoteUser>({ ...EmailBody.properties, ...request }),
+  logIn: checkOf<LogIn>({ password: LoginForm.properties.password, caller, traits, ...request }, ({ backend }) => {
+    // Safe: each field is checked.
+    const { credentials } = (backend ?? {}) as { readonly credentials?: { readonly issue?: unknown } }
+    if (typeof credentials?.issue !== 'function')
+      throw new InvalidInput('backend', 'must be a value of accounts.backends')
+  }),
+  requestToken: checkOf<RequestToken>({ ...EmailBody.properties, purpose, device, ...request }),
+  resetPassword: checkOf<ResetPassword>({ ...ResetPasswordBody.properties, client, ...request }),
+  rejectAccount: checkOf<RejectAccount>({ ...VerifyBody.properties, ...request }),
+  verifyUser: checkOf<VerifyUser>({ ...VerifyBody.properties, ...request }, ({ by = null }) => {
+    if (by !== null) requireAuthenticated(by)
+  }),
+  unlinkOAuth: checkOf<UnlinkOAuth>(request, ({ by }) => requireAuthenticated(by)),
+  logOutEverywhere: checkOf<LogOutEverywhere>(request, requireActorAndTarget),
+  endSession: checkOf<EndSession>({ id: text('Of the session') }, requireActorAndTarget),
+  deleteUser: checkOf<DeleteUser>(request, requireActorAndTarget),
+}
+
 /**
  * The use cases with the input checks of the routes, by the same schemas. Programs in JavaScript may pass on any value of a
  * request, and a database could take an object for a query.
  */
 export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
-  const { authenticate, logIn, readProviderToken, readUser, changeAccount, changeOwnAccount } = useCases
-  const login = checked(
-    logIn,
-    { password: LoginForm.properties.password, caller, traits, ...request },
-    ({ backend }) => {
-      // Safe: each field is checked.
-      const { credentials } = (backend ?? {}) as { readonly credentials?: { readonly issue?: unknown } }
-      if (typeof credentials?.issue !== 'function')
-        throw new InvalidInput('backend', 'must be a value of accounts.backends')
-    },
-  )
+  const { authenticate, readProviderToken, readUser, changeAccount, changeOwnAccount } = useCases
+  const logIn = checked(useCases.logIn, checks.logIn)
   return {
-    registerUser: checked(byProgram(useCases.registerUser), { email, password, client, ...request }),
-    createSuperuser: checked(byProgram(useCases.createSuperuser), { email, password, ...request }),
-    promoteUser: checked(byProgram(useCases.promoteUser), { ...EmailBody.properties, ...request }),
-    requestToken: checked(useCases.requestToken, { ...EmailBody.properties, purpose, device, ...request }),
-    resetPassword: checked(useCases.resetPassword, { ...ResetPasswordBody.properties, client, ...request }),
-    rejectAccount: checked(useCases.rejectAccount, { ...VerifyBody.properties, ...request }),
-    verifyUser: checked(useCases.verifyUser, { ...VerifyBody.properties, ...request }, ({ by = null }) => {
-      if (by !== null) requireAuthenticated(by)
-    }),
-    unlinkOAuth: checked(useCases.unlinkOAuth, request, ({ by }) => requireAuthenticated(by)),
-    logOut: checked(useCases.logOut, {}, requireAuthenticated),
-    logOutEverywhere: checked(useCases.logOutEverywhere, request, requireActorAndTarget),
-    listSessions: checked(useCases.listSessions, {}, requireActorAndTarget),
-    endSession: checked(useCases.endSession, { id: text('Of the session') }, requireActorAndTarget),
-    deleteUser: checked(useCases.deleteUser, request, requireActorAndTarget),
+    registerUser: checked(byProgram(useCases.registerUser), checks.registerUser),
+    createSuperuser: checked(byProgram(useCases.createSuperuser), checks.createSuperuser),
+    promoteUser: checked(byProgram(useCases.promoteUser), checks.promoteUser),
+    requestToken: checked(useCases.requestToken, checks.requestToken),
+    resetPassword: checked(useCases.resetPassword, checks.resetPassword),
+    rejectAccount: checked(useCases.rejectAccount, checks.rejectAccount),
+    verifyUser: checked(useCases.verifyUser, checks.verifyUser),
+    unlinkOAuth: checked(useCases.unlinkOAuth, checks.unlinkOAuth),
+    logOut: checked(useCases.logOut, requireAuthenticated),
+    logOutEverywhere: checked(useCases.logOutEverywhere, checks.logOutEverywhere),
+    listSessions: checked(useCases.listSessions, requireActorAndTarget),
+    endSession: checked(useCases.endSession, checks.endSession),
+    deleteUser: checked(useCases.deleteUser, checks.deleteUser),
     logIn: {
       execute: (input) =>
-        login.execute({
+        logIn.execute({
           ...input,
           email: isEmail(input.email) ? input.email : null,
           caller: input.caller == null ? undefined : callerOf(input.caller),
@@ -142,16 +154,24 @@ export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
   }
 }
 
-function checked<I extends object, R>(
-  useCase: { execute(input: I): Promise<R> },
-  fields: { readonly [Field in keyof I]?: TProperties[string] },
-  requireRights: (input: NoInfer<I>) => void = () => undefined,
-): { execute(input: I): Promise<R> } {
+type InputOf<UseCase extends { execute(input: never): unknown }> = Parameters<UseCase['execute']>[0]
+
+/** Checks the rights of an input, and then its fields. */
+function checkOf<UseCase extends { execute(input: never): unknown }>(
+  fields: { readonly [Field in keyof InputOf<UseCase>]?: TProperties[string] },
+  requireRights: (input: InputOf<UseCase>) => void = () => undefined,
+): (input: InputOf<UseCase>) => void {
   const requireFields = requiring(fields as TProperties) // safe: each value is a schema
+  return (input) => {
+    requireRights(input)
+    requireFields(input)
+  }
+}
+
+function checked<I, R>(useCase: { execute(input: I): Promise<R> }, check: (input: NoInfer<I>) => void) {
   return {
-    async execute(input) {
-      requireRights(input)
-      requireFields(input)
+    async execute(input: I): Promise<R> {
+      check(input)
       return await useCase.execute(input)
     },
   }

@@ -1,3 +1,4 @@
+import { Session } from 'node:inspector'
 import { domainToUnicode } from 'node:url'
 import { expect } from 'chai'
 import { newId } from '../../../src/adapters/crypto/new-id.ts'
@@ -371,6 +372,24 @@ describe('the use cases of a program without a compiler', () => {
     const changes = { email: null, password: null, isActive: null, isSuperuser: null, isVerified: null }
     await accounts.changeAccount.execute({ by, target, changes: changes as never, requestId }) // safe: as above
     expect(writes).to.deep.equal([])
+  })
+
+  it('compile no check again for another tenant', async () => {
+    const callAll = async (): Promise<void> => {
+      const site = await scene()
+      for (const { call, input } of Object.values(useCases)) await answerTo(call(site.accounts, input(site) as never)) // safe: as above
+    }
+    await callAll()
+    const session = new Session()
+    session.connect()
+    session.post('Debugger.enable')
+    let compiled = 0
+    session.on('Debugger.scriptParsed', ({ params: { url } }) => {
+      if (url === '') compiled++ // code that no file has
+    })
+    await callAll()
+    session.disconnect()
+    expect(compiled).to.equal(0)
   })
 })
 
