@@ -15,22 +15,28 @@ import { routers } from '../../../src/config/plugins/routers.ts'
 
 describe('the list of routes', () => {
   const backend = { name: 'any', transport: bearerTransport }
-  const all: Readonly<Record<string, Router>> = {
+  const all = (): Readonly<Record<string, Router>> => ({
     auth: authRouter(backend),
     ...Object.fromEntries(routers.map(({ name, router }) => [name, router])),
     oauth: oauthRouter({ name: 'any', backend, postsCallback: true }),
     oauthAssociate: oauthAssociateRouter('any', true),
     checkReset: checkResetRouter,
     operations: operationsRouter(false),
-  }
+  })
 
   it('has exactly the operations of the routers', () => {
-    const operations = Object.entries(all).map(([name, { endpoints }]) => [
+    const operations = Object.entries(all()).map(([name, { endpoints }]) => [
       name,
       endpoints.map(({ method, path, access, limit }) => [method, path, access, ...(limit === null ? [] : [limit])]),
     ])
     const listed = Object.entries(routes).map(([name, own]) => [name, Object.values(own)])
     expect(Object.fromEntries(operations)).to.deep.equal(Object.fromEntries(listed))
+  })
+
+  it('has bodies whose schemas all tenants share, so that each is compiled once', () => {
+    const bodies = () => Object.values(all()).flatMap(({ endpoints }) => endpoints.map(({ body }) => body))
+    const again = bodies()
+    for (const [index, body] of bodies().entries()) expect(body).to.equal(again[index])
   })
 
   it('has exactly the pages of the routers, whose paths no setting may take', () => {

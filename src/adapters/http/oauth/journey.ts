@@ -148,18 +148,21 @@ function seeOther(location: string): Reply {
   return { status: 303, headers: { Location: location } }
 }
 
+/** A constant, so that all tenants share its validator. */
+const PostedCallback = Type.Object(
+  Object.fromEntries(
+    callbackParameters.map(({ name, description }) => [name, Type.Optional(Type.String({ description }))]),
+  ),
+  { title: 'PostedCallback' },
+)
+
 /** Redirects a posted callback to GET, since browsers send no Lax cookie with a cross-site POST. */
 export function postedCallback(route: Route<'public'>, operationId: string, provider: string): Endpoint<unknown> {
   return endpoint(route, {
     operationId,
     summary: `Redirect the callback that ${provider} posts`,
     encoding: 'form',
-    body: Type.Object(
-      Object.fromEntries(
-        callbackParameters.map(({ name, description }) => [name, Type.Optional(Type.String({ description }))]),
-      ),
-      { title: 'PostedCallback' },
-    ),
+    body: PostedCallback,
     replies: { 303: { description: 'On to the same callback by GET', body: null } },
     handle: async ({ body }) => seeOther(`?${new URLSearchParams(body as Record<string, string>)}`),
   })
