@@ -54,7 +54,7 @@ export function keyRingOf({ secret }: MasterSecret, tenant: string): DerivedKeys
   return derivedKeys(secret, keyOwnerOf(tenant))
 }
 
-/** The name of a tenant is part of its keys. Those of the tenant `default` are as without tenants. */
+/** The name of a tenant is part of its keys. The tenant `default` has the keys of a deployment without tenants. */
 function keyOwnerOf(tenant: string): string | null {
   return tenant === defaultTenant ? null : tenant
 }

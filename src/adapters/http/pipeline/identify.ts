@@ -7,7 +7,7 @@ import { type HttpBackend, presentedBy, refuseForeign } from '../transports/http
 interface IdentifyNeeds {
   readonly authenticate: Pick<Authenticate, 'execute'>
   readonly backends: readonly HttpBackend[]
-  /** Origins whose pages may use our cookies. Call it only after the service listens. */
+  /** Origins whose pages may use our cookies. */
   readonly ownOrigins: ReadonlySet<string>
   readonly removeRepeated: RemoveRepeated
 }

@@ -101,7 +101,7 @@ export interface RoutesNeeds {
   readonly identify: Identify
   /** Whether browsers send the credential of a backend by themselves. */
   readonly usesCookies: boolean
-  /** Origins whose pages may use our cookies. Call it only after the service listens. */
+  /** Origins whose pages may use our cookies. */
   readonly ownOrigins: ReadonlySet<string>
   /** These, and the app schemes that may use bearer tokens. */
   readonly allowedOrigins: ReadonlySet<string>
