@@ -2,6 +2,7 @@ import type { OpenOptions, StoreHandle, StoreRole } from '../adapters/stores/sto
 import { openFor } from '../config/composition/open-for.ts'
 import { namingRoles } from '../config/plugins/stores.ts'
 import type { TenantSettings } from '../config/settings/tenants.ts'
+import { orClose } from '../lib/closing.ts'
 
 /** How a command opens the stores of a tenant. A service of an older release may run, so existing data are not migrated. */
 export function commandOptions(
@@ -19,11 +20,7 @@ export async function openRole(
 ): Promise<StoreHandle> {
   const { stores, dataFolder } = tenant.settings
   const handle = await openFor([role], stores[role], dataFolder, commandOptions(tenant))
-  try {
-    await namingRoles([role], () => handle.prepare())
-    return handle
-  } catch (thrown) {
-    await handle.close()
-    throw thrown
-  }
+  const prepared = namingRoles([role], () => handle.prepare())
+  await orClose(prepared, () => handle.close())
+  return handle
 }
