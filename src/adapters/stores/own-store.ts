@@ -1,5 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import { Unavailable } from '../../domain/refusal.ts'
+import { orClose } from '../../lib/closing.ts'
 import {
   type OpenOptions,
   type StoreBackend,
@@ -49,12 +50,8 @@ export const ownBackend = {
       async () => preparedOnce(await openOwn(options)),
       async (opening) => (await opening).close(),
     )
-    try {
-      return { ...(await value), close: release }
-    } catch (thrown) {
-      await release().catch(() => undefined)
-      throw thrown
-    }
+    const handle = await orClose(value, () => release().catch(() => undefined))
+    return { ...handle, close: release }
   },
 } as const satisfies StoreBackend<Own>
 
