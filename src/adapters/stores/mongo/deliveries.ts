@@ -111,8 +111,7 @@ export function mongoDeliveries(connection: Connection): Deliveries {
         const leased = await connection.lease<QueueDocument>('queues', {
           due: { sink: literal(sink), readyAt: { $lte: at } },
           order: { readyAt: 1 },
-          mark: { $set: { leaseId, readyAt: new Date(at.getTime() + leaseSeconds * 1000) } },
-          marked: { leaseId },
+          mark: { leaseId, readyAt: new Date(at.getTime() + leaseSeconds * 1000) },
           limit,
         })
         return (await Promise.all(leased.map((queue) => leaseFirst(queue, leaseId)))).flat()

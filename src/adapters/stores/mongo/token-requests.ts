@@ -43,8 +43,7 @@ export function mongoTokenRequests(connection: Connection): TokenRequests {
         const leased = await lease<RequestDocument>('token_requests', {
           due: { dueAt: { $lte: now } },
           order: { at: 1 },
-          mark: { $set: { leaseId, dueAt: leaseUntil } },
-          marked: { leaseId },
+          mark: { leaseId, dueAt: leaseUntil },
           limit,
         })
         return leased.map((one) => ({ request: requestOf(one), boundFact: one.boundFact, attempts: one.attempts }))

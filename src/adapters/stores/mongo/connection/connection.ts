@@ -1,4 +1,4 @@
-import type { Collection, Document, Filter, Sort, UpdateFilter } from 'mongodb'
+import type { Collection, Document, Filter, Sort } from 'mongodb'
 import type { Page } from '../../../../application/ports/stores/page.ts'
 import { Unavailable } from '../../../../domain/refusal.ts'
 import { type Lease, Unsuitable } from '../../store-backend.ts'
@@ -40,11 +40,8 @@ export const latest = { readConcern: { level: 'local' } } as const
 interface LeaseOrder {
   readonly due: object
   readonly order: Sort
-  readonly mark: UpdateFilter<Document>
-  /** Matches the records that `mark` has marked. */
-  readonly marked: object
-  /** The fields to read; all by default. */
-  readonly fields?: Document
+  /** The fields that the lease sets. */
+  readonly mark: { readonly leaseId: string; readonly [field: string]: unknown }
   readonly limit: number
 }
 
@@ -145,10 +142,7 @@ export function connectionOf(
      * Leases at most `limit` due records, the first in `order`: one write marks them, then a read returns the ones that
      * have our mark. Other processes may have been faster, so it repeats until it has `limit` records or none is due.
      */
-    async lease<T extends object>(
-      name: string,
-      { due, order, mark, marked, fields = {}, limit }: LeaseOrder,
-    ): Promise<T[]> {
+    async lease<T extends object>(name: string, { due, order, mark, limit }: LeaseOrder): Promise<T[]> {
       const collection = database.collection(name)
       const leased: T[] = []
       for (let wanted = limit; wanted > 0; wanted = limit - leased.length) {
@@ -159,13 +153,9 @@ export function connectionOf(
           .toArray()
         if (candidates.length === 0) break
         const _id = { $in: candidates.map((candidate) => candidate._id) }
-        await collection.updateMany({ ...due, _id }, mark)
-        leased.push(
-          ...(await collection
-            .find<T>({ ...marked, _id }, { projection: fields })
-            .sort(order)
-            .toArray()),
-        )
+        await collection.updateMany({ ...due, _id }, { $set: mark })
+        const marked = collection.find<T>({ leaseId: mark.leaseId, _id }).sort(order)
+        leased.push(...(await marked.toArray()))
         if (candidates.length < wanted) break
       }
       return leased
