@@ -51,6 +51,25 @@ describe('the mailbox in a browser', () => {
     await context.close()
   })
 
+  it('shows new messages by itself, and keeps the message that a person reads and its place', async () => {
+    const { page, close } = await watchedPage(browser, { viewport: { width: 360, height: 400 } })
+    await page.goto(service.mailboxUrl ?? '')
+    const title = page.getByRole('heading', { level: 2 })
+    const read = await title.textContent()
+    const frame = await page.locator('iframe').getAttribute('src')
+    await page.locator('iframe').scrollIntoViewIfNeeded()
+    const place = async () => Math.round((await page.locator('iframe').boundingBox())?.y ?? -1000)
+    const before = await place()
+    await register(service.url, 'refreshed@example.com')
+    await page.locator('.mails').getByText('refreshed@example.com').waitFor({ state: 'attached' })
+    expect(await title.textContent()).to.equal(read)
+    expect(await page.locator('iframe').getAttribute('src')).to.equal(frame)
+    expect(await page.locator('[aria-current]').textContent()).to.include('ada@example.com')
+    expect(await page.evaluate('scrollY')).to.be.above(0)
+    expect(await place()).to.equal(before)
+    await close()
+  })
+
   it('gets a link when a person signs up, and the page says so', async () => {
     const context = await browser.newContext()
     const page = await context.newPage()

@@ -1,3 +1,5 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { call, register } from '../support/http/client.ts'
 import { callAt } from '../support/http/raw-request.ts'
@@ -59,6 +61,19 @@ describe('the mailbox', () => {
         expect(await answer.text()).to.not.contain('example.com')
       }
     }
+  })
+
+  it('has the same address after a restart, and another one for other data', async () => {
+    const settings = { PORTCULLIS_STORES__USERS__KIND: 'memory', PORTCULLIS_MAIL__URL: 'mailbox:' }
+    const { dataFolder } = service
+    const keys = []
+    for (const options of [{ dataFolder }, { dataFolder }, {}]) {
+      const other = await startTestService(settings, options)
+      keys.push(new URL(other.mailboxUrl ?? '').search)
+      await other.stop()
+    }
+    expect(keys.map((key) => key === address.search)).to.deep.equal([true, true, false])
+    expect((await stat(join(dataFolder, 'mailbox-key'))).mode & 0o777).to.equal(0o600)
   })
 
   it('answers browsers of this machine only', async () => {

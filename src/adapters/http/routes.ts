@@ -91,7 +91,12 @@ export const pagePaths = {
     '/try/icon.svg',
   ],
   /** Only for browsers of this machine. */
-  mailbox: ['/try/mailbox', '/try/mailbox/message', '/try/mailbox/mailbox.css'],
+  mailbox: [
+    '/try/mailbox',
+    '/try/mailbox/message',
+    '/try/mailbox/mailbox.css',
+    '/try/mailbox/mailbox-refresh.js',
+  ],
   frontDoor: ['/', '/.well-known/change-password'],
   account: [
     '/account',

@@ -45,7 +45,7 @@ interface TenantNeeds {
 
 /** Every route of one tenant. */
 export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
-  const { publicUrl, mailboxKey: key } = needs
+  const { publicUrl, mailboxKey = null } = needs
   const { settings, useCases, backends, ports, mailbox } = tenant
   const deviceCookie = deviceCookieOf(tenant)
   const clientOf = clientAddresses(settings.http.trustedProxies)
@@ -54,7 +54,7 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
   const { authenticate } = useCases
   const identify = identifying({ authenticate, backends, ownOrigins: origins, removeRepeated })
   const page = tryRouter({ publicUrl, config: tryConfig(settings, publicUrl) })
-  const kept = mailbox !== null && key !== undefined ? [mailboxRouter({ mailbox, key })] : []
+  const kept = mailbox !== null && mailboxKey !== null ? [mailboxRouter({ mailbox, key: mailboxKey })] : []
   const ofDevelopment = settings.try.enabled ? [page, ...kept] : []
   const parts = {
     use: { ...useCases, vault: ports.vault, backends, deviceCookie },
@@ -78,7 +78,7 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
   return {
     // A page comes before a parameter at the same place, such as `/:user_id`.
     routes: routeTable([
-      ...ofPages(pageRouters(settings, { publicUrl, hasMailbox: kept.length > 0 })),
+      ...ofPages(pageRouters(settings, { publicUrl, mailboxKey: kept.length > 0 ? mailboxKey : null })),
       ...routersOf(settings).flatMap((router) => router.routesOf(parts, routesNeeds)),
       ...ofPages(ofDevelopment),
     ]),
@@ -182,15 +182,16 @@ function one<Backend extends { readonly name: string }>(
 
 interface PageNeeds {
   readonly publicUrl: string
-  readonly hasMailbox: boolean
+  /** `null` where there is no mailbox. */
+  readonly mailboxKey: string | null
 }
 
 /** The pages for accounts and the start page, as far as the settings enable them. */
-function pageRouters(settings: Settings, { publicUrl, hasMailbox }: PageNeeds): Router<unknown>[] {
+function pageRouters(settings: Settings, { publicUrl, mailboxKey }: PageNeeds): Router<unknown>[] {
   const account = settings.pages.enabled ? [accountRouter(siteOf(settings), publicUrl)] : []
   const isDevelopment = settings.try.enabled && hasTryPage && isLocal(settings.http)
   if (account.length === 0 && !isDevelopment) return []
-  const development = isDevelopment ? { docs: settings.docs.enabled, mailbox: hasMailbox } : null
+  const development = isDevelopment ? { docs: settings.docs.enabled, mailboxKey } : null
   return [...account, frontDoorRouter({ account: account.length > 0, development }, publicUrl)]
 }
 

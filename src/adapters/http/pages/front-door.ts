@@ -9,7 +9,7 @@ import { pageEndpoint } from './page-endpoint.ts'
 interface FrontDoor {
   readonly account: boolean
   /** The development pages, for browsers of this machine; `null` on a public service. */
-  readonly development: { readonly docs: boolean; readonly mailbox: boolean } | null
+  readonly development: { readonly docs: boolean; readonly mailboxKey: string | null } | null
 }
 
 const policy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -60,12 +60,8 @@ function startPage(base: string, { account, development }: FrontDoor): string {
 ${[
   account ? entry(`${base}/account`, 'Account', 'The pages for your users: sign up, sign in, reset, verify.') : null,
   entry(`${base}/try`, 'Try', 'Every feature of a front end on one page, in plain JavaScript.'),
-  development?.mailbox
-    ? entry(
-        `${base}${mailboxPath}`,
-        'Mailbox',
-        'The messages of the service. The terminal shows its address with the key.',
-      )
+  development?.mailboxKey
+    ? entry(`${base}${mailboxPath}?key=${development.mailboxKey}`, 'Mailbox', 'The messages of the service.')
     : null,
   development?.docs ? entry('/docs', 'Docs', 'Every route, with a form to call it.') : null,
 ]}

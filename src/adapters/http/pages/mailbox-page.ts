@@ -8,14 +8,14 @@ import { builtFile, pageEndpoint } from './page-endpoint.ts'
 
 interface Needs {
   readonly mailbox: Pick<Mailbox, 'newestFirst'>
-  /** Part of the address that the start prints, because other users of this machine reach loopback, too. */
+  /** Part of the address, so that nobody reads the messages who reaches only the port. */
   readonly key: string
 }
 
 export const mailboxPath = '/try/mailbox'
 
 const policy =
-  "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+  "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; frame-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 /** A message runs no script and is of no origin. Its links open in a window of their own, outside of the sandbox. */
 const messagePolicy =
@@ -41,6 +41,7 @@ export function mailboxRouter({ mailbox, key }: Needs): Router<unknown> {
       }),
     ),
     builtFile(`${mailboxPath}/mailbox.css`),
+    builtFile(`${mailboxPath}/mailbox-refresh.js`),
   ]
   return { tag: 'pages', endpoints: endpoints.map((one) => ({ ...one, isLocal: true })) }
 }
@@ -50,26 +51,29 @@ function isSame(one: string, other: string): boolean {
   return timingSafeEqual(digest(one), digest(other))
 }
 
-function page(title: string, content: Html): string {
+function page(title: string, content: Html, script: { script?: string } = {}): string {
   const body = html`<body>
 <main>
 <h1>Mailbox</h1>
 ${content}
 </main>
 </body>`
-  return documentOf({ title, icon: 'icon.svg', styles: ['mailbox/mailbox.css'] }, body)
+  return documentOf({ title, icon: 'icon.svg', styles: ['mailbox/mailbox.css'], ...script }, body)
 }
 
 const withoutKey = page(
   'Mailbox',
-  html`<p>This page needs the key in its address. The service prints the whole address when it starts.</p>`,
+  html`<p>This page needs the key in its address. The service prints the whole address when it starts, and its start page leads
+there.</p>`,
 )
 
 // The addresses are relative, because a tenant may have a prefix before its paths.
 function listPage(kept: readonly KeptMail[], shown: KeptMail | undefined, key: string): string {
   const linkTo = (number: number): string => `?${new URLSearchParams({ key, number: `${number}` })}`
-  const reload = html`<p>The last messages of this process. <a href="?${new URLSearchParams({ key }).toString()}">Look for new ones</a></p>`
-  if (shown === undefined) return page('Mailbox', html`${reload}<p>There are no messages yet.</p>`)
+  const intro = html`<p>The last messages of this process, the newest first. New ones appear by themselves.</p>
+<noscript><p><a href="?${new URLSearchParams({ key }).toString()}">Look for new ones</a></p></noscript>`
+  const refreshing = { script: 'mailbox/mailbox-refresh.js' }
+  if (shown === undefined) return page('Mailbox', html`${intro}<p>There are no messages yet.</p>`, refreshing)
   const items = kept.map(({ number, at, mail }) => {
     const current = number === shown.number ? html` aria-current="true"` : null
     return html`<li><a href="${linkTo(number)}"${current}><b>${mail.subject}</b><time>${at.toISOString().slice(11, 19)} UTC</time><span>${mail.to}</span></a></li>`
@@ -78,7 +82,7 @@ function listPage(kept: readonly KeptMail[], shown: KeptMail | undefined, key: s
   const { name, address } = mail.from
   return page(
     `${mail.subject} – Mailbox`,
-    html`${reload}
+    html`${intro}
 <ul class="mails">
 ${items}
 </ul>
@@ -87,6 +91,7 @@ ${items}
 ${mail.html === null ? null : html`<iframe title="The message" src="mailbox/message${linkTo(number)}"></iframe>`}
 <h3>Text</h3>
 <pre>${withLinks(mail.text)}</pre>`,
+    refreshing,
   )
 }
 
