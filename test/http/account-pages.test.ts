@@ -2,12 +2,26 @@ import { expect } from 'chai'
 import { eventually } from '../support/eventually.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
 
+/** The variables of a provider with this name. */
+function provider(name: string, options: Readonly<Record<string, string>>): Record<string, string> {
+  const given = { CLIENT_ID: 'us', CLIENT_SECRET: 'a secret', BACKEND: 'cookie', ...options }
+  const prefix = `PORTCULLIS_PROVIDERS__${name.toUpperCase()}__`
+  return Object.fromEntries(Object.entries(given).map(([option, value]) => [prefix + option, value]))
+}
+
 const token = 'Abc-_'.padEnd(43, '9')
 
 describe('the pages at /account', () => {
   let service: TestService
   before(async () => {
-    service = await startTestService({ PORTCULLIS_STORES__USERS__KIND: 'memory', PORTCULLIS_LOGS__REQUESTS: 'all' })
+    service = await startTestService({
+      PORTCULLIS_STORES__USERS__KIND: 'memory',
+      PORTCULLIS_LOGS__REQUESTS: 'all',
+      ...provider('github', { KIND: 'github' }),
+      ...provider('staff', { KIND: 'microsoft', LABEL: 'Example "Staff"' }),
+      ...provider('acme', { KIND: 'openid-connect', ISSUER: 'https://id.example', ICON: 'https://img.example/a.svg' }),
+      ...provider('own', { KIND: 'openid-connect', ISSUER: 'https://id.example', ICON: '/icons/own.svg' }),
+    })
   })
   after(() => service?.stop())
 
@@ -16,6 +30,29 @@ describe('the pages at /account', () => {
     const { status, headers } = await get(path)
     return [status, headers.get('Location')]
   }
+
+  it('know the label and the icon of each provider', async () => {
+    const page = await (await get('/account/sign-in')).text()
+    const data = JSON.parse((/data-page="([^"]*)"/.exec(page)?.[1] ?? '').replaceAll('&quot;', '"'))
+    const shown = data.providers.map(({ name, label, icon }: Record<string, unknown>) => [name, label, icon])
+    expect(shown).to.deep.equal([
+      ['github', 'GitHub', '/account/providers/github.svg'],
+      ['staff', 'Example "Staff"', '/account/providers/microsoft.svg'],
+      ['acme', 'Acme', 'https://img.example/a.svg'],
+      ['own', 'Own', '/icons/own.svg'],
+    ])
+    const texts = [...page.matchAll(/<button[^>]* id="with-\w+"[^>]*>(.*?)<\/button>/gs)].map(([, text = '']) => text)
+    expect(texts.join()).to.include('GitHub').and.include('Example &quot;Staff&quot;')
+  })
+
+  it('load images of their own origin, and of hosts that an icon in the settings names', async () => {
+    const icon = await get('/account/providers/microsoft.svg')
+    expect([icon.status, icon.headers.get('Content-Type')]).to.deep.equal([200, 'image/svg+xml'])
+    expect(await icon.text()).to.match(/^<svg [^<]+<rect /)
+    expect((await get('/account/providers/google.svg')).status).to.equal(404)
+    const policy = (await get('/account')).headers.get('Content-Security-Policy')
+    expect(policy).to.include("; img-src 'self' https://img.example;")
+  })
 
   it('share no window with a page of another origin that opened them', async () => {
     for (const path of ['/', '/account', '/account/sign-in', '/account/reset', '/docs', '/try']) {

@@ -115,9 +115,10 @@ export const pagePaths = {
 
 type Listed = (typeof pagePaths)[keyof typeof pagePaths][number]
 
-/** The other forms: the script of a page, the icon of the settings, and a link with an encoded `#`. */
+/** The other forms: the script of a page, the icon of the settings, the image of a provider, and a link with an encoded `#`. */
 export type PagePath =
   | Listed
   | `/account/${string}.js`
   | `/account/logo.${string}`
+  | `/account/providers/${string}.svg`
   | `/account/${'reset' | 'verify'}${'%23' | '%2523'}{*rest}`

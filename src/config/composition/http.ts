@@ -6,7 +6,7 @@ import type { MountedProvider } from '../../adapters/http/oauth/mounted-provider
 import { accountRouter } from '../../adapters/http/pages/account/account-router.ts'
 import type { PageProvider } from '../../adapters/http/pages/account/page-data.ts'
 import { problemPage } from '../../adapters/http/pages/account/problem-page.ts'
-import type { Site } from '../../adapters/http/pages/account/site.ts'
+import { markPath, type Site } from '../../adapters/http/pages/account/site.ts'
 import { frontDoorRouter } from '../../adapters/http/pages/front-door.ts'
 import { mailboxRouter } from '../../adapters/http/pages/mailbox-page.ts'
 import { hasTryPage, tryRouter } from '../../adapters/http/pages/try-page.ts'
@@ -23,11 +23,12 @@ import { operationsRouter } from '../../adapters/http/routers/operations.ts'
 import { removingRepeated } from '../../adapters/http/transports/cookie-scopes.ts'
 import type { DeviceCookie } from '../../adapters/http/transports/device-cookie.ts'
 import { type HttpBackend, ownOrigins } from '../../adapters/http/transports/http-backend.ts'
+import { marks } from '../../adapters/oauth/marks.ts'
 import type { FailingStore } from '../../adapters/stores/store-watch.ts'
 import type { OpenTenants } from '../../adapters/tenants/directory.ts'
 import type { ProviderVault } from '../../application/ports/provider-vault.ts'
 import { version } from '../../lib/version.ts'
-import { postsCallback, titleOf } from '../plugins/providers.ts'
+import { postsCallback } from '../plugins/providers.ts'
 import { routers } from '../plugins/routers.ts'
 import { isLocal } from '../settings/defaults.ts'
 import type { Settings } from '../settings/schema/schema.ts'
@@ -188,17 +189,20 @@ interface PageNeeds {
 
 /** The pages for accounts and the start page, as far as the settings enable them. */
 function pageRouters(settings: Settings, { publicUrl, mailboxKey }: PageNeeds): Router<unknown>[] {
-  const account = settings.pages.enabled ? [accountRouter(siteOf(settings), publicUrl)] : []
+  const account = settings.pages.enabled ? [accountRouter(siteOf(settings, publicUrl), publicUrl)] : []
   const isDevelopment = settings.try.enabled && hasTryPage && isLocal(settings.http)
   if (account.length === 0 && !isDevelopment) return []
   const development = isDevelopment ? { docs: settings.docs.enabled, mailboxKey } : null
   return [...account, frontDoorRouter({ account: account.length > 0, development }, publicUrl)]
 }
 
-function siteOf({ http, pages, backends, routers, passwords, providers, mail }: Settings): Site {
+function siteOf({ http, pages, backends, routers, passwords, providers, mail }: Settings, publicUrl: string): Site {
   const { name, logo, color, css } = pages
   const cookie = enabledOf(backends).find(([, { transport }]) => transport.kind === 'cookie')?.[1]
   if (cookie === undefined) throw new Error('the pages need a cookie backend') // the settings were checked
+  const base = new URL(publicUrl).pathname.replace(/\/$/, '')
+  const kinds = new Set(enabledOf(providers).map(([, { kind }]) => kind))
+  const used = Object.fromEntries(Object.entries(marks).filter(([kind]) => kinds.has(kind)))
   const prefixIfEnabled = ({ enabled, prefix }: Settings['routers'][keyof Settings['routers']]) =>
     enabled ? prefix : null
   return {
@@ -209,6 +213,7 @@ function siteOf({ http, pages, backends, routers, passwords, providers, mail }: 
     minPasswordLength: passwords.minLength,
     allowedOrigins: http.allowedOrigins,
     sendsLinkOnSignUp: mail.url !== 'off' && mail.verifyOnRegister && mail.messages.verify,
+    marks: used,
     routes: {
       login: cookie.prefix,
       users: routers.users.prefix,
@@ -220,7 +225,8 @@ function siteOf({ http, pages, backends, routers, passwords, providers, mail }: 
       const isByCookie = backends[own.backend]?.transport.kind === 'cookie'
       return {
         name: provider,
-        title: titleOf(provider),
+        label: own.label,
+        icon: own.icon ?? (own.kind in used ? `${base}${markPath(own.kind)}` : null),
         login: isByCookie && own.redirectUrl === undefined ? own.prefix : null,
         associate: own.redirectUrlAssociate === undefined ? own.associatePrefix : null,
       }
@@ -250,7 +256,7 @@ function tryConfig({ backends, routers, providers, docs }: Settings, publicUrl: 
     ),
     providers: enabledOf(providers).map(([name, provider]) => ({
       name,
-      title: titleOf(name),
+      title: provider.label,
       backend: provider.backend,
       prefix: provider.prefix,
       associatePrefix: provider.associatePrefix,

@@ -51,7 +51,7 @@ export async function openMail(needs: MailNeeds): Promise<OpenMail | null> {
     replyTo: replyToOf(settings),
     service: from.name ?? new URL(publicUrl).hostname,
     page: (purpose) => pageFor(purpose, settings, publicUrl),
-    providerTitle: titleOf,
+    providerTitle: (name) => settings.providers[name]?.label ?? titleOf(name),
     lifetimes: lifetimesOf(settings),
     language: mail.language,
     isOn: mail.messages,

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { domainToASCII } from 'node:url'
 import { parseSender } from '../../adapters/addresses/parse-sender.ts'
 import { isLoopback, leadsToLoopback } from '../../lib/loopback.ts'
+import { titleOf } from '../plugins/providers.ts'
 import { completeStore, type StoreSettings } from '../plugins/stores.ts'
 import type { BackendSettings, GivenProvider, Sections, Settings } from './schema/schema.ts'
 import { enabledOf } from './schema/tree.ts'
@@ -55,6 +56,7 @@ export function completeSettings(given: Given, cwd: string): Settings {
         name,
         {
           ...provider,
+          label: provider.label ?? titleOf(name),
           prefix: provider.prefix ?? `/auth/${name}`,
           associatePrefix: provider.associatePrefix ?? `/auth/associate/${name}`,
           backend: provider.backend ?? firstBackend,

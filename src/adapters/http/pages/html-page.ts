@@ -3,9 +3,15 @@ import type { Incoming } from '../endpoint.ts'
 import type { Page, Reply } from '../reply.ts'
 import { type Html, html } from './html.ts'
 
-/** Allows only own files and requests to the service. Forms work only through the script. */
-export const scriptedPagePolicy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+/**
+ * Allows only own files and requests to the service. Forms work only through the script.
+ *
+ * @param imageHosts origins of images from other hosts
+ */
+export function scriptedPagePolicy(imageHosts: readonly string[] = []): string {
+  const images = ["'self'", ...imageHosts].join(' ')
+  return `default-src 'none'; script-src 'self'; style-src 'self'; img-src ${images}; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'`
+}
 
 interface Head {
   readonly title: string

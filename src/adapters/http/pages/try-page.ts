@@ -25,7 +25,7 @@ export function tryRouter({ publicUrl, config }: Needs): Router<unknown> {
     pageEndpoint(
       '/try',
       async (incoming) =>
-        redirectHome(publicUrl, '/try', incoming) ?? pageReply(await read('index.html'), scriptedPagePolicy),
+        redirectHome(publicUrl, '/try', incoming) ?? pageReply(await read('index.html'), scriptedPagePolicy()),
     ),
     pageEndpoint('/try/config.json', () => ({ status: 200, body: config })),
     builtFile('/try/base.css'),

@@ -71,9 +71,35 @@ export const backendsSchema = Type.Record(mountedName, backend, {
   },
 })
 
+/** An address of another host, or a path of the own origin; `//host` and `/\\host` would be other hosts. */
+function isImageAddress(text: string): boolean {
+  if (text.startsWith('/')) return /^\/(?![\\/])[!-~]*$/.test(text)
+  return text.startsWith('https://') && URL.canParse(text)
+}
+
 /** The settings of providers of all kinds. */
 export const mounting = {
   enabled: enabled('`false` removes the provider.'),
+  label: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 60,
+      expects: 'a name of at most 60 characters',
+      otherwise: '`<name>` with a capital letter',
+      description: 'Name of the provider for people: on buttons and in messages.',
+    }),
+  ),
+  icon: Type.Optional(
+    Type.Refine(
+      Type.String({
+        expects: 'an https address, or a path of this service such as /icons/acme.svg',
+        otherwise: 'that of the preset, otherwise none',
+        description:
+          'Image on the buttons of the account pages: an https address, or a path that your proxy serves at the public URL.',
+      }),
+      isImageAddress,
+    ),
+  ),
   prefix: Type.Optional(prefix({ otherwise: '`/auth/<name>`' })),
   associatePrefix: Type.Optional(
     prefix({ otherwise: '`/auth/associate/<name>`', description: 'Path in front of the routes that link accounts.' }),

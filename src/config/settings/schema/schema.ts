@@ -153,7 +153,8 @@ export interface BackendSettings {
 /** The given settings of a provider, without the options of its kind. */
 export type GivenProvider = { readonly kind: string } & Readonly<Static<TObject<typeof mounting>>>
 
-export type ProviderSettings = GivenProvider & Required<Pick<GivenProvider, 'prefix' | 'associatePrefix' | 'backend'>>
+export type ProviderSettings = GivenProvider &
+  Required<Pick<GivenProvider, 'label' | 'prefix' | 'associatePrefix' | 'backend'>>
 
 /** The given settings of some sections. */
 export type Sections<Name extends keyof typeof common> = {

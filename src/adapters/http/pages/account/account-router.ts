@@ -7,7 +7,7 @@ import { documentOf, pageReply, redirectHome, scriptedPagePolicy } from '../html
 import { builtFile, fileEndpoint, pageEndpoint } from '../page-endpoint.ts'
 import { bodies } from './bodies.ts'
 import { type PageData, type PageName, pageNames } from './page-data.ts'
-import { iconNameOf, type Site, themeOf } from './site.ts'
+import { iconNameOf, markPath, type Site, themeOf } from './site.ts'
 import { de } from './texts/de.ts'
 import { en, type Texts } from './texts/en.ts'
 
@@ -27,6 +27,7 @@ export function accountRouter(site: Site, publicUrl: string): Router<unknown> {
       ...offered.map((name) => builtFile(`/account/${name}.js`)),
       builtFile('/account/style.css'),
       fileEndpoint('/account/theme.css', () => readTheme(site)),
+      ...Object.entries(site.marks).map(([kind, svg]) => fileEndpoint(markPath(kind), () => svg)),
       fileEndpoint(`/account/${icons}`, () => (site.logo === null ? icon : readFile(site.logo))),
     ],
   }
@@ -69,13 +70,20 @@ async function readTheme({ color, css }: Site): Promise<string> {
 
 function accountEndpoint(name: PageName, site: Site, icons: string, publicUrl: string): Endpoint<unknown> {
   const path = name === 'account' ? '/account' : (`/account/${name}` as const)
+  const policy = scriptedPagePolicy(imageHosts(site))
   return pageEndpoint(path, (incoming) => {
     const redirect = redirectHome(publicUrl, path, incoming)
     if (redirect !== null) return redirect
     const texts = languages[bestLanguage(incoming.languages, Object.keys(languages)) ?? 'en'] ?? en
     const content = accountPage(name, texts, { site, icons, home: new URL(publicUrl) })
-    return pageReply(content, scriptedPagePolicy, { language: texts.language })
+    return pageReply(content, policy, { language: texts.language })
   })
+}
+
+/** The origins of images that the settings take from other hosts. */
+function imageHosts({ providers }: Site): string[] {
+  const images = providers.flatMap(({ icon }) => (icon?.startsWith('https:') ? [new URL(icon).origin] : []))
+  return [...new Set(images)]
 }
 
 function accountPage(name: PageName, texts: Texts, { site, icons, home }: { site: Site; icons: string; home: URL }) {

@@ -90,8 +90,8 @@ ${links([link('account', texts.verify.toAccount)])}
 ${providers
   .filter(({ associate }) => associate !== null)
   .map(
-    ({ name, title }) =>
-      html`<li><button type="button" class="second" id="link-${name}">${texts.script.link.replace('{provider}', title)}</button></li>`,
+    ({ name, label }) =>
+      html`<li><button type="button" class="second" id="link-${name}">${texts.script.link.replace('{provider}', () => label)}</button></li>`,
   )}
 </ul>
 </section>
@@ -189,8 +189,8 @@ function paste({ paste: { label, button } }: Texts): Html {
 function buttonsOf(texts: Texts, providers: Site['providers']): Html | null {
   const usable = providers.filter(({ login }) => login !== null)
   if (usable.length === 0) return null
-  const items = usable.map(({ name, title }) => {
-    const text = texts.continueWith.replace('{provider}', title)
+  const items = usable.map(({ name, label }) => {
+    const text = texts.continueWith.replace('{provider}', () => label)
     return html`<li><button type="button" class="second" id="with-${name}">${text}</button></li>`
   })
   return html`<p class="or"><span>${texts.or}</span></p>

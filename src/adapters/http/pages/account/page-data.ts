@@ -17,7 +17,10 @@ interface PageRoutes {
 
 export interface PageProvider {
   readonly name: string
-  readonly title: string
+  /** For people, such as `GitHub`. */
+  readonly label: string
+  /** The address of an image, or its path with the path of the tenant; `null` without one. */
+  readonly icon: string | null
   /** The prefixes of its routes; `null` if its settings name a page of a front end, or a backend without a cookie. */
   readonly login: string | null
   readonly associate: string | null

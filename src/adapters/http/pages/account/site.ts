@@ -12,6 +12,13 @@ export interface Site extends Pick<PageData, 'routes' | 'providers' | 'sendsLink
   /** The absolute path of a CSS file, or `null`. */
   readonly css: string | null
   readonly allowedOrigins: readonly string[]
+  /** The SVG images of the presets in use, by the kind of the provider. */
+  readonly marks: Readonly<Record<string, string>>
+}
+
+/** The path of the image of a preset. */
+export function markPath(kind: string) {
+  return `/account/providers/${kind}.svg` as const
 }
 
 /** The last part of the path of the icon. */

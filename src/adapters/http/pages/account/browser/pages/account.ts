@@ -5,7 +5,7 @@ import { showSessions } from '../sessions.ts'
 
 const { routes, providers } = data
 const here = location.origin + location.pathname
-const titleOf = (name: string): string => providers.find((one) => one.name === name)?.title ?? name
+const labelOf = (name: string): string => providers.find((one) => one.name === name)?.label ?? name
 
 async function showAccounts(): Promise<void> {
   const accounts = await request<readonly LinkedAccount[]>('GET', `${routes.users}/me/oauth-accounts`)
@@ -15,7 +15,7 @@ async function showAccounts(): Promise<void> {
 }
 
 function rowOf({ id, oauth_name: name, account_email: email }: LinkedAccount): HTMLElement {
-  const provider = titleOf(name)
+  const provider = labelOf(name)
   const row = element('li', {}, element('span', {}, element('b', {}, provider), ` ${email}`))
   const prefix = providers.find((one) => one.name === name)?.associate ?? null
   if (prefix !== null) {
