@@ -69,6 +69,11 @@ export function oneTenant<T extends Closable, Own extends Setup>(
     }
   }
 
+  async function stop(entry: Entry<T, Own> | null, graceSeconds: number): Promise<void> {
+    await entry?.tenant.stopDeliveries(graceSeconds)
+    await entry?.tenant.close()
+  }
+
   return {
     knows: (id) => id === only.id,
     inspect,
@@ -94,10 +99,11 @@ export function oneTenant<T extends Closable, Own extends Setup>(
     async close(graceSeconds) {
       isClosed = true
       const timer = setTimeout(() => hurry.abort(), graceSeconds * 1000)
-      await Promise.all(replaced)
-      clearTimeout(timer)
-      await current?.tenant.stopDeliveries(graceSeconds)
-      await current?.tenant.close()
+      try {
+        await Promise.all([...replaced, stop(current, graceSeconds)]) // one grace period for all of them
+      } finally {
+        clearTimeout(timer)
+      }
     },
   }
 }
