@@ -1,6 +1,7 @@
 import { pathToFileURL } from 'node:url'
 import { Unavailable } from '../../domain/refusal.ts'
 import { orClose } from '../../lib/closing.ts'
+import { inTime } from '../../lib/timers.ts'
 import {
   type OpenOptions,
   type StoreBackend,
@@ -98,9 +99,26 @@ function handleOf(name: string, given: unknown): StoreHandle {
   }
   return {
     ...Object.fromEntries(offered.map((port) => [port, store[port]])),
-    prepare: () => explained(`${name} cannot be prepared`, async () => store.prepare?.(), { mayRetry: true }),
+    prepare: answering(`${name} was not prepared in time: its prepare() did not settle`, () =>
+      explained(`${name} cannot be prepared`, async () => store.prepare?.(), { mayRetry: true }),
+    ),
     ping: async () => store.ping?.(),
     close: async () => store.close?.(),
+  }
+}
+
+/** As long as a pool of tenants waits for an opening. */
+const prepareMs = 10_000
+
+/** Throws `Unavailable` after the deadline. The next call waits for the same preparation, because it still runs. */
+export function answering(late: string, prepare: () => Promise<void>, deadlineMs = prepareMs): () => Promise<void> {
+  let preparing: Promise<void> | null = null
+  return async () => {
+    preparing ??= prepare().finally(() => {
+      preparing = null
+    })
+    preparing.catch(() => undefined) // if nobody waits any more, the next call reports the fault
+    if ((await inTime(preparing, deadlineMs)) === 'late') throw new Unavailable(late)
   }
 }
 

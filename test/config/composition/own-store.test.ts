@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { toEmail } from '../../../src/adapters/addresses/parse-email.ts'
 import { memoryBackend } from '../../../src/adapters/stores/memory/memory.ts'
-import { type OwnStore, ownBackend } from '../../../src/adapters/stores/own-store.ts'
+import { answering, type OwnStore, ownBackend } from '../../../src/adapters/stores/own-store.ts'
 import { openShares } from '../../../src/adapters/stores/store-backend.ts'
 import { openPortcullis } from '../../../src/config/runtime/embedded.ts'
 import { loadSettings } from '../../../src/config/settings/load.ts'
@@ -103,6 +103,21 @@ describe('a module of a store of one’s own', () => {
     const again = await open()
     expect(again.sessions).not.to.equal(handles[0]?.sessions)
     await again.close()
+  })
+})
+
+describe('the preparation of a store of one’s own', () => {
+  it('is unavailable after a deadline, and runs once at a time', async () => {
+    let calls = 0
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const prepare = answering('it hangs', () => (calls++ === 0 ? promise : Promise.resolve()), 10)
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const fault = await faultOf(prepare())
+      expect(fault).to.be.instanceOf(Unavailable).with.property('message', 'it hangs')
+    }
+    resolve()
+    await prepare()
+    expect(calls).to.equal(1)
   })
 })
 
