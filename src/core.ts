@@ -34,7 +34,12 @@ export { Sweep } from './application/deliveries/sweep.ts'
 export { UnlinkOAuth } from './application/oauth/unlink-oauth.ts'
 export { ChangeAccount } from './application/accounts/change-account.ts'
 export { ChangeOwnAccount } from './application/accounts/change-own-account.ts'
-export { ListUndelivered, RetryDeliveries, type Undelivered } from './application/deliveries/undelivered.ts'
+export {
+  DiscardDeliveries,
+  ListUndelivered,
+  RetryDeliveries,
+  type Undelivered,
+} from './application/deliveries/undelivered.ts'
 export { VerifyUser } from './application/one-time-tokens/verify-user.ts'
 
 // Limits: the needs of use cases that limit guessing

@@ -45,6 +45,7 @@ export type { ExpiringIds } from './application/ports/stores/expiring-ids.ts'
 export type { Counted, Limiter } from './application/ports/stores/limiter.ts'
 export type { OAuthStateStore } from './application/ports/stores/oauth-state-store.ts'
 export {
+  type DeliveryKey,
   fullSinkSeconds,
   type LeasedEvent,
   maxWaitingDeliveries,

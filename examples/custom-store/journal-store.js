@@ -18,7 +18,7 @@ import {
 
 /**
  * @import { AccountEvent, LeasedEvent, EmailKey, Page, TokenRequest, UndeliveredEvent, UndeliveredRequest } from 'portcullis'
- * @import { SinkName, User, UserId, UsersRole } from 'portcullis'
+ * @import { EventId, SinkName, User, UserId, UsersRole } from 'portcullis'
  *
  * @typedef {object} Queue the events of one user that wait for one sink; the queue outlives the user
  * @property {UserId} userId
@@ -130,6 +130,19 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
     const rest = events.slice(1)
     if (rest.length === 0) return ['queues', keyOf(userId, sink), null]
     return changed({ userId, sink, events: rest, leaseId: null, heldUntil: never })
+  }
+
+  /** @param {EventId} eventId @param {SinkName | null} sink @returns {Change | null} `null` if there is no such delivery */
+  function withoutDelivery(eventId, sink) {
+    if (state.dead.has(keyOf(eventId, sink))) return ['dead', keyOf(eventId, sink), null]
+    const queue = [...state.queues.values()].find(
+      (one) => sink !== null && one.sink === sink && one.events.some(({ event }) => event.id === eventId),
+    )
+    if (queue === undefined) return null
+    const events = queue.events.filter(({ event }) => event.id !== eventId)
+    if (events.length === 0) return ['queues', keyOf(queue.userId, sink), null]
+    const isFirst = queue.events[0]?.event.id === eventId
+    return changed({ ...queue, events, leaseId: isFirst ? null : queue.leaseId }) // a lease is for the first one alone
   }
 
   /**
@@ -266,13 +279,30 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
         const waiting = [...state.queues.values()].flatMap(({ events }) => events)
         return Math.min(limit, deliveryState === 'dead' ? state.dead.size : waiting.length)
       },
-      async revive(eventId, _now, limit) {
-        const wanted = [...state.dead].filter(([, { event }]) => eventId === 'all' || event.id === eventId)
-        const revived = wanted.slice(0, limit)
-        for (const [key, { userId, sink, event }] of revived) {
-          commit(['dead', key, null], ...queued(userId, [event], sink))
+      async countBySink(limit) {
+        /** @type {Map<SinkName, number>} */
+        const counts = new Map()
+        for (const { sink, events } of state.queues.values()) {
+          if (sink !== null) counts.set(sink, Math.min(limit, (counts.get(sink) ?? 0) + events.length))
+        }
+        return counts
+      },
+      async revive(letters) {
+        const revived = letters.flatMap(({ eventId, sink }) => state.dead.get(keyOf(eventId, sink)) ?? [])
+        for (const { userId, sink, event } of revived) {
+          commit(['dead', keyOf(event.id, sink), null], ...queued(userId, [event], sink))
         }
         return revived.length
+      },
+      async discard(deliveries) {
+        let found = 0
+        for (const { eventId, sink } of deliveries) {
+          const change = withoutDelivery(eventId, sink)
+          if (change === null) continue
+          commit(change)
+          found++
+        }
+        return found
       },
       async sweepDead(diedBefore, limit) {
         const old = [...state.dead].filter(([, { diedAt }]) => diedAt < diedBefore).slice(0, limit)
@@ -337,6 +367,13 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
         const back = isReplaced ? [] : [/** @type {Change} */ (['requests', id, { ...letter, ...untried }])]
         commit(['deadRequests', eventId, null], ...back)
         return !isReplaced
+      },
+      async discard(request) {
+        const isDead = state.deadRequests.has(request.eventId)
+        const isWaiting = waitingFor(request) !== undefined
+        if (isDead) commit(['deadRequests', request.eventId, null])
+        if (isWaiting) commit(['requests', request.id, null])
+        return isDead || isWaiting
       },
       async sweepDead(diedBefore, limit) {
         const old = [...state.deadRequests.values()].filter(({ diedAt }) => diedAt < diedBefore).slice(0, limit)

@@ -155,7 +155,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
 
   const events = program
     .command('events')
-    .description('List undelivered events and requests for tokens, and retry dead letters')
+    .description('List undelivered events and requests for tokens, and retry or discard them')
   events
     .command('list')
     .description('List the dead letters, and then everything that waits')
@@ -166,9 +166,20 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .description('Deliver dead letters again')
     .argument('[id]', 'the id of one event')
     .option('--all', 'all of them')
-    .action(async (id: string | undefined, options: { all?: true }) => {
+    .option('--sink <name>', 'only those of this sink, also if only a program has its handlers')
+    .action(async (id: string | undefined, options: { all?: true; sink?: string }) => {
       const { retryEvents } = await import('./commands/events.ts')
       code = await retryEvents({ ...globalOptions(), id, ...options })
+    })
+  events
+    .command('discard')
+    .description('Delete what was not delivered, waiting and dead: nobody gets it any more')
+    .argument('[id]', 'the id of one event or request')
+    .option('--sink <name>', 'only the deliveries to this sink; without an id, all of them')
+    .option('--yes', 'do not ask')
+    .action(async (id: string | undefined, options: { sink?: string; yes?: true }) => {
+      const { discardEvents } = await import('./commands/events.ts')
+      code = await discardEvents({ ...globalOptions(), id, ...options })
     })
 
   try {

@@ -3,7 +3,7 @@ import { portsFor, type RolePorts, type StoreHandle } from '../adapters/stores/s
 import type { CausingRequest } from '../application/event-metadata.ts'
 import { unlimited } from '../application/limits/limits.ts'
 import { useCasesOf } from '../config/composition/container.ts'
-import { openModule } from '../config/composition/handlers.ts'
+import { openModule, sinkNamesOf } from '../config/composition/handlers.ts'
 import { pageFor } from '../config/composition/mail.ts'
 import { bindSecret, keyRingOf, resolveSecret } from '../config/composition/master-secret.ts'
 import { lifetimesOf, userPortsOf } from '../config/composition/ports.ts'
@@ -44,6 +44,7 @@ export async function openOperator(
     tenant,
     outbox,
     tokenRequests,
+    sinkNames: sinkNamesOf(settings),
     lifetimes: lifetimesOf(settings),
     limits: unlimited,
     freshLoginSeconds: null,
@@ -58,6 +59,7 @@ export async function openOperator(
       'changeAccount',
       'listUndelivered',
       'retryDeliveries',
+      'discardDeliveries',
     ]),
     /** The file of the users, if this command has created it. */
     newFile,

@@ -2,7 +2,14 @@ import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { UsersRole } from '../adapters/stores/store-backend.ts'
 import { everyOne } from '../application/every-one.ts'
-import type { LeasedEvent, Outbox, SinkName, SinksOf, UndeliveredEvent } from '../application/ports/stores/outbox.ts'
+import type {
+  DeliveryKey,
+  LeasedEvent,
+  Outbox,
+  SinkName,
+  SinksOf,
+  UndeliveredEvent,
+} from '../application/ports/stores/outbox.ts'
 import type { Page } from '../application/ports/stores/page.ts'
 import { type AccountEvent, accountEventTypes } from '../domain/events.ts'
 import type { EventId } from '../domain/ids.ts'
@@ -79,6 +86,18 @@ export async function everyPage<T>(read: (limit: number, after: string | null) =
 
 export function deadLetters(outbox: Outbox): Promise<UndeliveredEvent[]> {
   return everyPage((limit, after) => outbox.list('dead', limit, after))
+}
+
+/** The key of a delivery. */
+export const keyOf = ({ event, sink }: Pick<UndeliveredEvent, 'event' | 'sink'>): DeliveryKey => ({
+  eventId: event.id,
+  sink,
+})
+
+/** Makes all dead letters due again, or those of one event. */
+export async function reviveAll(outbox: Outbox, now: Date, id?: EventId): Promise<number> {
+  const letters = await deadLetters(outbox)
+  return outbox.revive(letters.filter(({ event }) => id === undefined || event.id === id).map(keyOf), now)
 }
 
 /** Removes every event, dead letter and request, so that a case sees only its own. */

@@ -28,8 +28,12 @@ describe('portcullis events', () => {
   let aheadMilliseconds = 0
   const dataFolder = `${scratchFolder()}/data`
   const notesOf = (email: string) => (module.notes() as Note[]).filter((note) => note.email === email) // safe: as below
-  const events = (...args: string[]) =>
+  const eventsWithoutModule = (...args: string[]) =>
     portcullis(['events', ...args], { cwd: dirname(dataFolder), env: { PORTCULLIS_DATA_FOLDER: dataFolder } })
+  const events = (...args: string[]) => {
+    const env = { PORTCULLIS_DATA_FOLDER: dataFolder, PORTCULLIS_HANDLERS__MODULE: fileURLToPath(module.url) }
+    return portcullis(['events', ...args], { cwd: dirname(dataFolder), env })
+  }
   const nothing = { code: 0, out: '', err: 'Nothing waits, and there are no dead letters\n' }
   const listed = async (...args: string[]) => {
     const { code, out, err } = await events('list', ...args)
@@ -85,7 +89,7 @@ describe('portcullis events', () => {
 
   it('refuses a folder without users, and leaves it as it is', async () => {
     const cwd = scratchFolder()
-    for (const args of [['list'], ['retry', '--all']]) {
+    for (const args of [['list'], ['retry', '--all'], ['discard', '--sink', 'mail', '--yes']]) {
       const { code, out, err } = await portcullis(['events', ...args], { cwd })
       expect({ code, out }).to.deep.equal({ code: 2, out: '' })
       expect(err).to.match(/dataFolder\b.*portcullis\.sqlite\): run the command where the service runs and as its user/)
@@ -104,12 +108,20 @@ describe('portcullis events', () => {
       id: eventId,
       type: 'registered',
       sink: 'handlers',
+      isSinkOff: false,
       state: 'dead',
       userId: id,
       attempts,
       reason: 'Error: no mail server',
     })
     expect(Date.parse(diedAt)).to.be.above(Date.parse(at))
+
+    const { out: marked } = await eventsWithoutModule('list')
+    expect(JSON.parse(marked)).to.deep.equal({ ...letter, isSinkOff: true })
+    const kept = await eventsWithoutModule('retry', eventId)
+    expect([kept.code, kept.out]).to.deep.equal([1, ''])
+    expect(kept.err).to.match(/^1 not sent: the sink handlers is switched off in these settings\./)
+    expect((await listed()).letters).to.deep.equal([letter])
 
     expect(await events('retry', eventId)).to.deep.equal({
       code: 0,
@@ -125,18 +137,55 @@ describe('portcullis events', () => {
     const email = 'forgetful@example.com'
     const { id } = await register(service.url, email)
     expect((await call(service.url, 'POST', '/auth/forgot-password', { json: { email } })).status).to.equal(202)
-    const failed = async () => (await listed()).letters.find(({ attempts }) => attempts > 0)
+    const failed = async () => (await listed()).letters.find(({ type, reason }) => type === 'reset_requested' && reason)
     const { at, attempts: tries, id: eventId, ...rest } = await eventually('the first failure', failed)
     expect(tries).to.be.above(0)
     expect(rest).to.deep.equal({
       type: 'reset_requested',
       sink: null,
+      isSinkOff: false,
       state: 'waiting',
       userId: id,
       reason: 'Error: no mail to [address] with [token]',
       diedAt: null,
     })
     expect((await events('retry', eventId)).code).to.equal(1)
+
+    const asked = await events('discard', eventId)
+    expect(asked).to.deep.equal({
+      code: 2,
+      out: '',
+      err: 'portcullis: nothing was discarded: answer "y", or give --yes\n',
+    })
+    expect(await events('discard', eventId, '--yes')).to.deep.equal({ code: 0, out: '', err: '1 discarded\n' })
+    expect(await events('list')).to.deep.equal(nothing)
+  })
+
+  it('names a sink that is switched off while deliveries wait for it, and discards them', async () => {
+    const folder = scratchFolder()
+    const storage = await sqliteBackend.open({ dataFolder: folder, clock: () => new Date(), warn() {} })
+    await storage.prepare()
+    const user = aUser()
+    await storage.users.insert(user, [anEvent(user), anEvent(user)])
+    await distributeAll(storage.outbox, new Date(), 'handlers')
+    await storage.close()
+    const without = await startTestService({ PORTCULLIS_MAIL__URL: 'off' }, { dataFolder: folder })
+    const warning = await eventually('the warning', () =>
+      without.logLines.find((line) => line.includes('switched off')),
+    )
+    expect(JSON.parse(warning)).to.include({
+      level: 40,
+      sink: 'handlers',
+      count: 2,
+      isMore: false,
+      msg: 'deliveries wait for a sink that is switched off: switch it on, or discard them with "portcullis events discard --sink <sink>"',
+    })
+    const env = { PORTCULLIS_DATA_FOLDER: folder }
+    const discarded = await portcullis(['events', 'discard', '--sink', 'handlers', '--yes'], { env })
+    expect(discarded).to.deep.equal({ code: 0, out: '', err: '2 discarded\n' })
+    expect(await portcullis(['events', 'list'], { env })).to.deep.equal(nothing)
+    expect((await portcullis(['events', 'discard', '--sink', 'handlers', '--yes'], { env })).code).to.equal(1)
+    await without.stop()
   })
 
   it('lists many events, reports that there are more, and ends normally when its reader ends first', async () => {

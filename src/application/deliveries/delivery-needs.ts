@@ -1,3 +1,4 @@
+import type { AccountEvent } from '../../domain/events.ts'
 import type { RequestPurpose } from '../../domain/one-time-token.ts'
 import type { TokenCallType } from '../ports/event-handlers.ts'
 import type { TokenStore } from '../ports/stores/token-store.ts'
@@ -30,6 +31,8 @@ export const uncountedSeconds = 5
 
 /** The id that is remembered for `restSeconds` after a delivery to an address. */
 export const restId = (requestId: string): string => `served:${requestId}`
+
+export const handsOutToken = ({ type }: AccountEvent): boolean => type === 'verification_requested'
 
 export const callTypeOf: Readonly<Record<RequestPurpose, TokenCallType>> = {
   reset_password: 'reset_requested',

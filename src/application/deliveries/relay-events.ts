@@ -1,10 +1,10 @@
-import { type AccountEvent, accountEventTypes } from '../../domain/events.ts'
+import { accountEventTypes } from '../../domain/events.ts'
 import { hasExpired, type RequestPurpose } from '../../domain/one-time-token.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import type { DueWork } from '../ports/due-work.ts'
 import { isFinal } from '../ports/event-handlers.ts'
 import type { LeasedEvent, Outbox, SinksOf } from '../ports/stores/outbox.ts'
-import { type DeliveryNeeds, defaultLeaseSeconds, uncountedSeconds } from './delivery-needs.ts'
+import { type DeliveryNeeds, defaultLeaseSeconds, handsOutToken, uncountedSeconds } from './delivery-needs.ts'
 import { problemOf, reasonOf, retryAt } from './delivery-problem.ts'
 import type { Sink } from './sink.ts'
 import { TaskQueue } from './task-queue.ts'
@@ -28,8 +28,6 @@ const maxAttempts = 10
 const maxRetrySeconds = 300
 /** People wait for the message with their token. */
 const maxTokenRetrySeconds = 60
-
-const handsOutToken = ({ type }: AccountEvent): boolean => type === 'verification_requested'
 
 /**
  * Distributes events to the queues of their sinks, and delivers them at least once, to each sink in the order of writing for

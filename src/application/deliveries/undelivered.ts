@@ -2,10 +2,10 @@ import type { EventId, UserId } from '../../domain/ids.ts'
 import { hasExpired, type RequestPurpose } from '../../domain/one-time-token.ts'
 import { everyOne } from '../every-one.ts'
 import type { HandlerCallType } from '../ports/event-handlers.ts'
-import type { Outbox, SinkName } from '../ports/stores/outbox.ts'
+import type { DeliveryKey, Outbox, SinkName, UndeliveredEvent } from '../ports/stores/outbox.ts'
 import type { DeliveryState } from '../ports/stores/page.ts'
 import type { TokenRequests } from '../ports/stores/token-requests.ts'
-import { callTypeOf } from './delivery-needs.ts'
+import { callTypeOf, handsOutToken } from './delivery-needs.ts'
 
 /** An event or a request for a token, without address and token. */
 export interface Undelivered {
@@ -13,6 +13,8 @@ export interface Undelivered {
   readonly type: HandlerCallType
   /** `null` for a token request, and for an event that waits for its distribution to sinks. */
   readonly sink: SinkName | null
+  /** Whether the settings switch the sink off, so that nothing delivers it. */
+  readonly isSinkOff: boolean
   readonly state: DeliveryState
   /** `null` for a request that was not tried: its address may belong to no user. */
   readonly userId: UserId | null
@@ -24,69 +26,148 @@ export interface Undelivered {
   readonly diedAt: Date | null
 }
 
-/** The limit of records that a list holds in memory, and that one write revives. */
+/** The limit of records that a list holds in memory, and that one write changes. */
 const pageSize = 200
+
+interface ListNeeds {
+  outbox: Outbox
+  tokenRequests: TokenRequests
+  /** The sinks that the settings switch on. */
+  sinkNames: ReadonlySet<SinkName>
+}
 
 /** Lists the dead letters and then everything that waits. */
 export class ListUndelivered {
-  readonly #needs: { outbox: Outbox; tokenRequests: TokenRequests }
-  constructor(needs: { outbox: Outbox; tokenRequests: TokenRequests }) {
+  readonly #needs: ListNeeds
+  constructor(needs: ListNeeds) {
     this.#needs = needs
   }
 
   async *execute(): AsyncGenerator<Undelivered> {
-    const { outbox, tokenRequests } = this.#needs
+    const { outbox, tokenRequests, sinkNames } = this.#needs
     for (const state of ['dead', 'waiting'] as const) {
       for await (const { event, sink, ...one } of everyOne((after) => outbox.list(state, pageSize, after))) {
-        yield { id: event.id, type: event.type, sink, state, userId: event.user.id, at: event.at, ...one }
+        const isSinkOff = sink !== null && !sinkNames.has(sink)
+        yield { id: event.id, type: event.type, sink, isSinkOff, state, userId: event.user.id, at: event.at, ...one }
       }
       for await (const { request, ...one } of everyOne((after) => tokenRequests.list(state, pageSize, after))) {
-        yield { id: request.eventId, type: callTypeOf[request.purpose], sink: null, state, at: request.at, ...one }
+        const { eventId: id, purpose, at } = request
+        yield { id, type: callTypeOf[purpose], sink: null, isSinkOff: false, state, at, ...one }
       }
     }
   }
 }
 
-interface RetryNeeds {
-  outbox: Outbox
-  tokenRequests: TokenRequests
+/** Selects deliveries. A field that is absent restricts nothing. */
+interface Selection {
+  readonly id?: EventId
+  readonly sink?: SinkName
+}
+
+interface Retried {
+  readonly due: number
+  /** The dead letters whose tokens would have expired. They stay. */
+  readonly expired: number
+  /** The dead letters of each sink that the settings switch off. They stay. */
+  readonly off: ReadonlyMap<SinkName, number>
+}
+
+interface RetryNeeds extends ListNeeds {
   clock: () => Date
   /** In seconds. */
   lifetimes: Readonly<Record<RequestPurpose, number>>
 }
 
-/** Makes dead letters due again, except requests whose tokens would have expired. */
+/** Makes dead letters due again, except those whose tokens would have expired, and those of a sink that is switched off. */
 export class RetryDeliveries {
   readonly #needs: RetryNeeds
   constructor(needs: RetryNeeds) {
     this.#needs = needs
   }
 
-  async execute(id: EventId | 'all'): Promise<{ readonly due: number; readonly expired: number }> {
-    const events = await this.#retryEvents(id)
-    if (id !== 'all' && events > 0) return { due: events, expired: 0 }
-    const { due, expired } = await this.#retryRequests(id)
-    return { due: events + due, expired }
+  /** A sink that is named counts as switched on: a program may have handlers that the settings do not know. */
+  async execute(wanted: Selection): Promise<Retried> {
+    const events = await this.#retryEvents(wanted)
+    const requests = wanted.sink === undefined ? await this.#retryRequests(wanted) : { due: 0, expired: 0 }
+    return { due: events.due + requests.due, expired: events.expired + requests.expired, off: events.off }
   }
 
-  async #retryEvents(id: EventId | 'all'): Promise<number> {
-    const { outbox, clock } = this.#needs
-    let total = 0
-    for (;;) {
-      const revived = await outbox.revive(id, clock(), pageSize)
-      total += revived
-      if (revived < pageSize) return total
+  async #retryEvents(wanted: Selection): Promise<Retried> {
+    const { outbox, clock, lifetimes, sinkNames } = this.#needs
+    const off = new Map<SinkName, number>()
+    let expired = 0
+    async function* retried(): AsyncGenerator<DeliveryKey> {
+      for await (const { event, sink } of everyOne((after) => outbox.list('dead', pageSize, after))) {
+        if (!isWanted(wanted, { event, sink })) continue
+        if (handsOutToken(event) && hasExpired(event, lifetimes.verify_email, clock())) expired++
+        else if (wanted.sink === undefined && sink !== null && !sinkNames.has(sink))
+          off.set(sink, (off.get(sink) ?? 0) + 1)
+        else yield { eventId: event.id, sink }
+      }
     }
+    const due = await inBatches(retried(), (letters) => outbox.revive(letters, clock()))
+    return { due, expired, off }
   }
 
-  async #retryRequests(id: EventId | 'all'): Promise<{ due: number; expired: number }> {
+  async #retryRequests({ id }: Selection): Promise<{ due: number; expired: number }> {
     const { tokenRequests, clock, lifetimes } = this.#needs
     const count = { due: 0, expired: 0 }
     for await (const { request } of everyOne((after) => tokenRequests.list('dead', pageSize, after))) {
-      if (id !== 'all' && request.eventId !== id) continue
+      if (id !== undefined && request.eventId !== id) continue
       if (hasExpired(request, lifetimes[request.purpose], clock())) count.expired++
       else if (await tokenRequests.revive(request)) count.due++
     }
     return count
   }
+}
+
+/** Deletes deliveries, waiting and dead, and requests for tokens. Events that wait for their distribution stay. */
+export class DiscardDeliveries {
+  readonly #needs: Pick<ListNeeds, 'outbox' | 'tokenRequests'>
+  constructor(needs: Pick<ListNeeds, 'outbox' | 'tokenRequests'>) {
+    this.#needs = needs
+  }
+
+  /** Returns the number of deleted ones. */
+  async execute(wanted: Selection): Promise<number> {
+    const { outbox } = this.#needs
+    async function* discarded(): AsyncGenerator<DeliveryKey> {
+      for (const state of ['dead', 'waiting'] as const) {
+        for await (const { event, sink } of everyOne((after) => outbox.list(state, pageSize, after))) {
+          if (isWanted(wanted, { event, sink })) yield { eventId: event.id, sink }
+        }
+      }
+    }
+    const events = await inBatches(discarded(), (deliveries) => outbox.discard(deliveries))
+    return wanted.id === undefined || wanted.sink !== undefined
+      ? events
+      : events + (await this.#discardRequest(wanted.id))
+  }
+
+  async #discardRequest(id: EventId): Promise<number> {
+    const { tokenRequests } = this.#needs
+    for (const state of ['dead', 'waiting'] as const) {
+      for await (const { request } of everyOne((after) => tokenRequests.list(state, pageSize, after))) {
+        if (request.eventId === id) return Number(await tokenRequests.discard(request))
+      }
+    }
+    return 0
+  }
+}
+
+function isWanted({ id, sink }: Selection, one: Pick<UndeliveredEvent, 'event' | 'sink'>): boolean {
+  return (id === undefined || one.event.id === id) && (sink === undefined || one.sink === sink)
+}
+
+/** Writes `pageSize` items at a time. Returns the sum of the results. */
+async function inBatches<T>(items: AsyncIterable<T>, write: (batch: readonly T[]) => Promise<number>): Promise<number> {
+  let sum = 0
+  let batch: T[] = []
+  for await (const item of items) {
+    batch.push(item)
+    if (batch.length < pageSize) continue
+    sum += await write(batch)
+    batch = []
+  }
+  return batch.length === 0 ? sum : sum + (await write(batch))
 }

@@ -1,5 +1,5 @@
 import { parseEventId } from '../../domain/ids.ts'
-import { type ExitCode, printed, warn } from '../output.ts'
+import { confirmed, type ExitCode, printed, warn } from '../output.ts'
 import { type GlobalOptions, withUsers } from '../settings.ts'
 
 /** Prints the dead letters and then everything that waits, each as one line of JSON. */
@@ -27,24 +27,28 @@ export async function listEvents(options: GlobalOptions & { readonly limit: stri
 
 interface Selection {
   readonly id: string | undefined
-  readonly all?: true
+  readonly sink?: string
 }
 
 /** Makes dead letters due again. */
-export async function retryEvents(options: GlobalOptions & Selection): Promise<ExitCode> {
-  const id = options.id === undefined ? null : parseEventId(options.id)
-  const objection = objectionTo(options, id)
-  if (objection !== null) {
-    warn(objection)
-    return 2
-  }
+export async function retryEvents(options: GlobalOptions & Selection & { readonly all?: true }): Promise<ExitCode> {
+  const { id, sink, all = false } = options
+  if (id !== undefined && all) return refused('give the id of one event or --all, not both')
+  const wanted = id === undefined && !all ? null : selected(id, sink)
+  if (wanted === null) return refused(id === undefined ? 'give the id of one event, or --all' : noId)
   return await withUsers(options, async ({ retryDeliveries }) => {
-    const { due, expired } = await retryDeliveries.execute(id ?? 'all')
-    if (due > 0) process.stderr.write(`${due} due again: a running service or worker delivers them within seconds\n`)
-    if (expired > 0) process.stderr.write(`${expired} not sent: too old for a token, so the user has to ask again\n`)
-    if (due + expired > 0) return due > 0 || id === null ? 0 : 1
-    if (id === null) {
-      process.stderr.write('There are no dead letters\n')
+    const { due, expired, off } = await retryDeliveries.execute(wanted)
+    if (due > 0) tell(`${due} due again: a running service or worker delivers them within seconds`)
+    if (expired > 0) tell(`${expired} not sent: too old for a token, so the user has to ask again`)
+    for (const [name, count] of off) {
+      tell(
+        `${count} not sent: the sink ${name} is switched off in these settings. Switch it on, or run "events discard"`,
+      )
+      if (name === 'handlers') tell('If a program of yours has the handlers, add --sink handlers')
+    }
+    if (due + expired + off.size > 0) return due > 0 || (id === undefined && off.size === 0) ? 0 : 1
+    if (id === undefined) {
+      tell('There are no dead letters')
       return 0
     }
     warn('no dead letter has this id. The service itself retries everything that waits')
@@ -52,8 +56,32 @@ export async function retryEvents(options: GlobalOptions & Selection): Promise<E
   })
 }
 
-function objectionTo(given: Selection, id: unknown): string | null {
-  if (given.id === undefined) return given.all ? null : 'give the id of one event, or --all'
-  if (given.all) return 'give the id of one event or --all, not both'
-  return id === null ? 'this is no id of an event; `portcullis events list` prints the ids' : null
+/** Deletes undelivered events and requests, waiting and dead. */
+export async function discardEvents(options: GlobalOptions & Selection & { readonly yes?: true }): Promise<ExitCode> {
+  const { id, sink, yes } = options
+  const wanted = id === undefined && sink === undefined ? null : selected(id, sink)
+  if (wanted === null) return refused(id === undefined ? 'give the id of one event, or --sink' : noId)
+  const isSure = yes ?? (await confirmed('They are not delivered any more, and cannot be restored. Discard them?'))
+  if (!isSure) return refused('nothing was discarded: answer "y", or give --yes')
+  return await withUsers(options, async ({ discardDeliveries }) => {
+    const count = await discardDeliveries.execute(wanted)
+    if (count > 0) tell(`${count} discarded`)
+    else warn('nothing like this waits, and there is no such dead letter; "events list" prints ids and sinks')
+    return count > 0 ? 0 : 1
+  })
 }
+
+const noId = 'this is no id of an event; `portcullis events list` prints the ids'
+
+/** `null`: the id is none. */
+function selected(id: string | undefined, sink: string | undefined) {
+  const parsed = id === undefined ? undefined : parseEventId(id)
+  return parsed === null ? null : { ...(parsed && { id: parsed }), ...(sink !== undefined && { sink }) }
+}
+
+function refused(objection: string): ExitCode {
+  warn(objection)
+  return 2
+}
+
+const tell = (text: string): void => void process.stderr.write(`${text}\n`)

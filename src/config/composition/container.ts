@@ -12,7 +12,7 @@ import { ChangeUser } from '../../application/change-user.ts'
 import { DeliverTokens } from '../../application/deliveries/deliver-tokens.ts'
 import { RelayEvents } from '../../application/deliveries/relay-events.ts'
 import { Sweep } from '../../application/deliveries/sweep.ts'
-import { ListUndelivered, RetryDeliveries } from '../../application/deliveries/undelivered.ts'
+import { DiscardDeliveries, ListUndelivered, RetryDeliveries } from '../../application/deliveries/undelivered.ts'
 import { ReportAttack } from '../../application/limits/report-attack.ts'
 import { FinishOAuth } from '../../application/oauth/finish-oauth.ts'
 import { LinkOAuth } from '../../application/oauth/link-oauth.ts'
@@ -43,6 +43,7 @@ const classes = {
   createSuperuser: CreateSuperuser,
   deleteUser: DeleteUser,
   deliverTokens: DeliverTokens,
+  discardDeliveries: DiscardDeliveries,
   endSession: EndSession,
   finishOAuth: FinishOAuth,
   issueResetToken: IssueResetToken,

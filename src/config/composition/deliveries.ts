@@ -6,7 +6,7 @@ import type { Ports } from './ports.ts'
 
 interface Needs {
   readonly useCases: Pick<UseCases, 'relayEvents' | 'deliverTokens' | 'sweep'>
-  readonly ports: Pick<Ports, 'clock'>
+  readonly ports: Pick<Ports, 'clock' | 'outbox' | 'sinkNames'>
   /** Another process delivers the events. This one still sweeps expired records. */
   readonly leavesEvents: boolean
   /** Asks the stores whether they answer, and logs an outage. Never rejects. */
@@ -52,6 +52,7 @@ export function deliveriesOf({ useCases, ports, leavesEvents, failing, log }: Ne
   function start(): void {
     chore(() => sweep.execute())
     if (leavesEvents) return
+    void logged(() => warnOfOffSinks(ports, log))
     events = deliveryLoop({ ...loopOf('events'), work: relayEvents, pollSeconds })
     requests = deliveryLoop({ ...loopOf('token requests'), work: deliverTokens, ...tokenBeat })
   }
@@ -95,3 +96,15 @@ export function deliveriesOf({ useCases, ports, leavesEvents, failing, log }: Ne
     },
   }
 }
+
+/** The limit of the count, so that it costs the same for any number of deliveries. */
+const mostCounted = 1000
+
+async function warnOfOffSinks({ outbox, sinkNames }: Needs['ports'], log: Logger): Promise<void> {
+  for (const [sink, count] of await outbox.countBySink(mostCounted)) {
+    if (!sinkNames.has(sink)) log.warn({ sink, count, isMore: count === mostCounted }, waitForOff)
+  }
+}
+
+const waitForOff =
+  'deliveries wait for a sink that is switched off: switch it on, or discard them with "portcullis events discard --sink <sink>"'

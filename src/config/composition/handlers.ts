@@ -5,6 +5,7 @@ import { type HandlerModuleOptions, handlerModule } from '../../adapters/events/
 import type { Logger } from '../../adapters/logging/log.ts'
 import { openShares, type Shares } from '../../adapters/stores/store-backend.ts'
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
+import type { SinkName } from '../../application/ports/stores/outbox.ts'
 import { orClose } from '../../lib/closing.ts'
 import { settingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
@@ -43,6 +44,13 @@ export async function openHandlers(settings: Settings, needs: Needs) {
       await Promise.all([mail?.close(), leased?.release()])
     },
   }
+}
+
+/** The sinks of a service with these settings. */
+export function sinkNamesOf({ handlers, mail }: Settings): ReadonlySet<SinkName> {
+  const { module, console } = handlers
+  const on = { sessions: true, mail: mail.url !== 'off', handlers: module !== null, console }
+  return new Set(Object.entries(on).flatMap(([name, isOn]) => (isOn ? [name] : [])))
 }
 
 interface Warnings {

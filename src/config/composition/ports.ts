@@ -11,6 +11,7 @@ import { unlimited } from '../../application/limits/limits.ts'
 import type { Attack } from '../../application/limits/report-attack.ts'
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
+import type { SinkName } from '../../application/ports/stores/outbox.ts'
 import type { UserStore } from '../../application/ports/stores/user-store.ts'
 import type { RequestPurpose } from '../../domain/one-time-token.ts'
 import { timers } from '../../lib/timers.ts'
@@ -47,10 +48,12 @@ export function portsOf(settings: Settings, opened: Opened) {
   const { expiringIds } = users
   const forTokens = { tokens, expiringIds, keyRing, clock, lifetimes }
   const forSinks = { ...forTokens, users: users.users, sessions, tenant, handlerTimeoutSeconds }
+  const sinks = [new SessionsSink(forSinks), ...handlers.map((one) => new HandlerSink(one, forSinks))]
   return {
     ...others,
     ...userPortsOf(settings, { users: users.users, hasher, clock }),
-    sinks: [new SessionsSink(forSinks), ...handlers.map((one) => new HandlerSink(one, forSinks))],
+    sinks,
+    sinkNames: new Set<SinkName>(sinks.map(({ name }) => name)),
     outbox: users.outbox,
     tokenRequests: users.tokenRequests,
     expiringIds,

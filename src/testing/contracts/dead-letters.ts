@@ -3,7 +3,16 @@ import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import type { LeasedEvent, Outbox } from '../../application/ports/stores/outbox.ts'
 import { anEvent, aUser } from '../builders.ts'
 import type { Cases } from '../cases.ts'
-import { deadLetters, deliverAll, leaseNothing, leaseOne, theSink, withEvents } from '../users-scene.ts'
+import {
+  deadLetters,
+  deliverAll,
+  keyOf,
+  leaseNothing,
+  leaseOne,
+  reviveAll,
+  theSink,
+  withEvents,
+} from '../users-scene.ts'
 
 /** Makes a dead letter of the one event that can be leased now. */
 async function buried(store: UsersRole, now: Date, reason = 'it threw'): Promise<LeasedEvent> {
@@ -55,22 +64,15 @@ export function deadLetterContract({ on }: Cases<UsersRole>): void {
     assert.deepEqual(await counts(store.outbox, 1), [1, 1])
   })
 
-  on('revives at most the given number of dead letters', async ({ store, clock }) => {
-    for (const howMany of [1, 2]) {
-      await withEvents(store, howMany)
-      for (let event = 0; event < howMany; event++) await buried(store, clock())
-    }
-    assert.equal(await store.outbox.revive('all', clock(), 2), 2)
-    assert.equal((await deadLetters(store.outbox)).length, 1)
-    assert.equal(await store.outbox.revive('all', clock(), 2), 1)
-  })
-
   on('revives and sweeps the many dead letters of one user in portions', async ({ store, clock, inSeconds }) => {
     for (const act of ['revive', 'sweep'] as const) {
       await withEvents(store, 45)
       for (let event = 0; event < 45; event++) await buried(store, clock())
-      const portion = () =>
-        act === 'revive' ? store.outbox.revive('all', clock(), 30) : store.outbox.sweepDead(inSeconds(1), 30)
+      const reviveSome = async (limit: number) => {
+        const { items } = await store.outbox.list('dead', limit, null)
+        return store.outbox.revive(items.map(keyOf), clock())
+      }
+      const portion = () => (act === 'revive' ? reviveSome(30) : store.outbox.sweepDead(inSeconds(1), 30))
       assert.deepEqual([await portion(), await portion(), await portion()], [30, 15, 0])
       assert.deepEqual(await deadLetters(store.outbox), [])
       assert.equal((await deliverAll(store.outbox)).length, act === 'revive' ? 45 : 0)
@@ -82,9 +84,9 @@ export function deadLetterContract({ on }: Cases<UsersRole>): void {
     const revived = await buried(store, clock())
     await withEvents(store, 1)
     const left = await buried(store, clock())
-    assert.equal(await store.outbox.revive(anEvent(aUser()).id, clock(), 100), 0)
-    assert.equal(await store.outbox.revive(revived.event.id, clock(), 100), 1)
-    assert.equal(await store.outbox.revive(revived.event.id, clock(), 100), 0)
+    assert.equal(await store.outbox.revive([keyOf({ event: anEvent(aUser()), sink: theSink })], clock()), 0)
+    assert.equal(await store.outbox.revive([keyOf(revived)], clock()), 1)
+    assert.equal(await store.outbox.revive([keyOf(revived)], clock()), 0)
     const remaining = (await deadLetters(store.outbox)).map(({ event }) => event)
     assert.deepEqual(remaining, [left.event])
     const lease = await leaseOne(store.outbox, clock())
@@ -101,11 +103,11 @@ export function deadLetterContract({ on }: Cases<UsersRole>): void {
     await buried(store, clock())
     written.push(...(await withEvents(store, 1)).events)
     await buried(store, clock())
-    assert.equal(await store.outbox.revive('all', clock(), 100), 3)
+    assert.equal(await reviveAll(store.outbox, clock()), 3)
     assert.deepEqual(await deadLetters(store.outbox), [])
     const delivered = await deliverAll(store.outbox)
     assert.deepEqual(delivered.map(({ id }) => id).sort(), written.map(({ id }) => id).sort())
-    assert.equal(await store.outbox.revive('all', clock(), 100), 0)
+    assert.equal(await reviveAll(store.outbox, clock()), 0)
   })
 
   on('revives the dead letter of a removed user', async ({ store, clock }) => {
@@ -116,7 +118,7 @@ export function deadLetterContract({ on }: Cases<UsersRole>): void {
     await buried(store, clock())
     await leaseNothing(store.outbox, clock())
     assert.equal(await store.users.insert(aUser({ email: user.email }), []), 'stored')
-    assert.equal(await store.outbox.revive('all', clock(), 100), 1)
+    assert.equal(await reviveAll(store.outbox, clock()), 1)
     assert.equal(await store.users.find(user.id), null)
     assert.deepEqual(await deliverAll(store.outbox), [deleted])
   })
@@ -125,7 +127,7 @@ export function deadLetterContract({ on }: Cases<UsersRole>): void {
     const { events } = await withEvents(store, 2)
     const dead = await buried(store, inSeconds(0))
     const held = await leaseOne(store.outbox, inSeconds(0), 60)
-    assert.equal(await store.outbox.revive(dead.event.id, inSeconds(0), 100), 1)
+    assert.equal(await store.outbox.revive([keyOf(dead)], inSeconds(0)), 1)
     await leaseNothing(store.outbox, inSeconds(59))
     assert.deepEqual(held.event, events[1])
     assert.equal(await store.outbox.settle(held), true)

@@ -5,7 +5,17 @@ import { type AccountEvent, maxWaitingEvents } from '../../domain/events.ts'
 import { tenantRecordId } from '../../domain/ids.ts'
 import { anEvent, aUser } from '../builders.ts'
 import { type Cases, range } from '../cases.ts'
-import { allTo, deadLetters, deliverAll, distributeAll, everyPage, leaseNothing, withEvents } from '../users-scene.ts'
+import {
+  allTo,
+  deadLetters,
+  deliverAll,
+  distributeAll,
+  everyPage,
+  keyOf,
+  leaseNothing,
+  reviveAll,
+  withEvents,
+} from '../users-scene.ts'
 
 const both = ['mail', 'handlers'] as const
 
@@ -127,11 +137,88 @@ export function sinksContract({ on, onNew }: Cases<UsersRole>): void {
     for (const sink of both) await buried(sink)
     const dead = (await deadLetters(store.outbox)).map(({ sink, reason }) => `${sink}: ${reason}`)
     assert.deepEqual(dead.sort(), ['handlers: handlers threw', 'mail: mail threw'])
-    assert.equal(await store.outbox.revive(events[0]?.id ?? 'all', clock(), 10), 2)
+    const handlers = (await deadLetters(store.outbox)).filter(({ sink }) => sink === 'handlers')
+    assert.equal(await store.outbox.revive(handlers.map(keyOf), clock()), 1)
+    assert.deepEqual(
+      (await deadLetters(store.outbox)).map(({ sink, reason }) => [sink, reason]),
+      [['mail', 'mail threw']],
+    )
+    assert.equal(await reviveAll(store.outbox, clock()), 1)
     assert.deepEqual(await deliverAll(store.outbox, 'mail'), events)
     await buried('handlers')
     assert.equal(await store.outbox.sweepDead(inSeconds(1), 10), 1)
     assert.equal(await store.outbox.count('waiting', 10), 0)
+  })
+
+  on('counts the waiting deliveries to each sink, at most the given number', async ({ store, second, clock }) => {
+    await withEvents(store, 2)
+    assert.deepEqual(await store.outbox.countBySink(10), new Map())
+    await distributeAll(store.outbox, clock(), ...both)
+    await withEvents(store, 2)
+    await distributeAll(store.outbox, clock(), 'mail')
+    const [lease] = await store.outbox.lease('handlers', clock(), 1, 60)
+    assert.ok(lease)
+    assert.equal(await store.outbox.bury(lease, clock(), 'it threw'), true)
+    assert.deepEqual(
+      new Map([...(await second.outbox.countBySink(10))].sort()),
+      new Map([
+        ['handlers', 1],
+        ['mail', 4],
+      ]),
+    )
+    assert.deepEqual(
+      new Map([...(await store.outbox.countBySink(3))].sort()),
+      new Map([
+        ['handlers', 1],
+        ['mail', 3],
+      ]),
+    )
+    for (const sink of both) await deliverAll(store.outbox, sink)
+    assert.deepEqual(await store.outbox.countBySink(10), new Map())
+  })
+
+  on('discards deliveries of one sink, waiting, leased and dead, and no others', async ({ store, second, clock }) => {
+    const { events } = await withEvents(store, 4)
+    await distributeAll(store.outbox, clock(), ...both)
+    const [dead] = await store.outbox.lease('mail', clock(), 1, 60)
+    assert.ok(dead)
+    assert.equal(await store.outbox.bury(dead, clock(), 'it threw'), true)
+    const [held] = await store.outbox.lease('mail', clock(), 1, 60)
+    assert.ok(held)
+    const keys = events.slice(0, 3).map((event) => keyOf({ event, sink: 'mail' }))
+    assert.equal(await second.outbox.discard(keys), 3)
+    assert.equal(await second.outbox.discard(keys), 0)
+    assert.equal(await store.outbox.settle(held), false, 'the delivery was discarded')
+    assert.deepEqual(await deadLetters(store.outbox), [])
+    assert.deepEqual(await deliverAll(store.outbox, 'mail'), events.slice(3))
+    assert.deepEqual(await deliverAll(store.outbox, 'handlers'), events)
+  })
+
+  on('keeps the lease of a delivery when a later one of its queue is discarded', async ({ store, inSeconds }) => {
+    const { events } = await withEvents(store, 3)
+    await distributeAll(store.outbox, inSeconds(0), 'mail')
+    const [held] = await store.outbox.lease('mail', inSeconds(0), 1, 60)
+    assert.ok(held)
+    assert.equal(await store.outbox.discard(events.slice(1, 2).map((event) => keyOf({ event, sink: 'mail' }))), 1)
+    await leaseNothing(store.outbox, inSeconds(59), 'mail')
+    assert.equal(await store.outbox.settle(held), true)
+    assert.deepEqual(await deliverAll(store.outbox, 'mail'), events.slice(2))
+  })
+
+  on('leaves no queue without deliveries, and discards no event that waits for its distribution', async (scene) => {
+    const { store, clock } = scene
+    const { user, events } = await withEvents(store, 1)
+    const [event] = events
+    assert.ok(event)
+    const ofEvent = [null, ...both].map((sink) => keyOf({ event, sink }))
+    assert.equal(await store.outbox.discard(ofEvent), 0)
+    await distributeAll(store.outbox, clock(), ...both)
+    assert.equal(await store.outbox.discard(ofEvent), 2)
+    assert.equal(await store.outbox.nextDue(both), null)
+    assert.deepEqual(await store.outbox.countBySink(10), new Map())
+    const later = anEvent(user)
+    assert.equal(await store.users.replace(user, [later]), 'stored')
+    for (const sink of both) assert.deepEqual(await deliverAll(store.outbox, sink), sink === 'mail' ? [later] : [])
   })
 
   onNew(`keeps the events of a user with ${maxWaitingDeliveries} deliveries to a sink in the outbox`, async (scene) => {

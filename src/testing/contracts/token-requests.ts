@@ -247,6 +247,19 @@ export function tokenRequestsContract({ on, onNew }: Cases<UsersRole>): void {
     },
   )
 
+  on('discards a waiting request and a dead letter, and no later request of the same id', async (scene) => {
+    const { store, second, inSeconds } = scene
+    const [waiting, dead] = [await asked(store), await asked(store)]
+    await store.tokenRequests.bury(dead, inSeconds(0), 'it threw')
+    const later = await asked(store, { id: dead.id })
+    for (const one of [waiting, dead]) {
+      assert.equal(await second.tokenRequests.discard(one), true)
+      assert.equal(await second.tokenRequests.discard(one), false)
+    }
+    assert.deepEqual(await listed(store, 'dead'), [])
+    assert.deepEqual((await leaseOne(store, inSeconds(0))).request, later)
+  })
+
   on('sweeps at most the given number of dead letters that are older than a time', async ({ store, inSeconds }) => {
     for (const seconds of [1, 2, 3, 4]) {
       await store.tokenRequests.bury(await asked(store), inSeconds(seconds), `death ${seconds}`)

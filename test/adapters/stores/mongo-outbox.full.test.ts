@@ -11,6 +11,7 @@ import {
   distributeAll,
   leaseNothing,
   leaseOne,
+  reviveAll,
   theSink,
   withEvents,
 } from '../../../src/testing/users-scene.ts'
@@ -167,7 +168,7 @@ describe('the deliveries of the MongoDB store', () => {
       { sink: null, event: waiting, attempts: 0, reason: null, diedAt: null },
     ])
     expect(await deliverAll(outbox)).to.deep.equal([waiting])
-    expect(await outbox.revive('all', at, 10)).to.equal(2)
+    expect(await reviveAll(outbox, at)).to.equal(2)
     await distributeAll(outbox, at, 'mail', 'handlers')
     for (const sink of ['mail', 'handlers'])
       expect(await deliverAll(outbox, sink)).to.have.deep.members([dead, deadToo])

@@ -14,7 +14,7 @@ import { Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
 import type { UserId } from '../../../src/domain/ids.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
 import { anEvent, aSession, aUser } from '../../../src/testing/builders.ts'
-import { deadLetters, deliverAll, distributeAll } from '../../../src/testing/users-scene.ts'
+import { deadLetters, deliverAll, distributeAll, reviveAll } from '../../../src/testing/users-scene.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import { sqliteFolder } from '../../support/stores/sqlite.ts'
 
@@ -211,7 +211,7 @@ describe('the SQLite store', () => {
       { sink: null, event: dead, attempts: 7, reason: 'it threw', diedAt: at.clock() },
     ])
     expect(await deliverAll(outbox, 'mail')).to.deep.equal([waiting])
-    expect(await outbox.revive(dead.id, at.clock(), 10)).to.equal(1)
+    expect(await reviveAll(outbox, at.clock())).to.equal(1)
     await distributeAll(outbox, at.clock(), 'mail', 'handlers')
     for (const sink of ['mail', 'handlers']) expect(await deliverAll(outbox, sink)).to.deep.equal([dead])
   })

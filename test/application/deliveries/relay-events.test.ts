@@ -9,7 +9,7 @@ import { accountEvent } from '../../../src/domain/events.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
 import { aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
-import { deadLetters, distributeAll } from '../../../src/testing/users-scene.ts'
+import { deadLetters, distributeAll, reviveAll } from '../../../src/testing/users-scene.ts'
 import {
   deliveryNeeds,
   hanging,
@@ -152,7 +152,7 @@ describe('RelayEvents', () => {
     expect(problems.at(-1)?.outcome).to.equal('buried')
     expect(calls.at(-1)?.type).to.equal('updated')
 
-    await outbox.revive(event.id, clock(), 1)
+    await reviveAll(outbox, clock())
     await runDue(relay)
     expect(calls.at(-1)?.context.eventId).to.equal(event.id)
   })

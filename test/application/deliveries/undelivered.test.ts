@@ -1,9 +1,15 @@
 import { expect } from 'chai'
 import { DeliverTokens } from '../../../src/application/deliveries/deliver-tokens.ts'
 import { runDue } from '../../../src/application/deliveries/run-due.ts'
-import { ListUndelivered, RetryDeliveries, type Undelivered } from '../../../src/application/deliveries/undelivered.ts'
+import {
+  DiscardDeliveries,
+  ListUndelivered,
+  RetryDeliveries,
+  type Undelivered,
+} from '../../../src/application/deliveries/undelivered.ts'
 import { RequestToken } from '../../../src/application/one-time-tokens/request-token.ts'
 import { HandlerFailed } from '../../../src/application/ports/event-handlers.ts'
+import type { AccountEvent, AccountEventType } from '../../../src/domain/events.ts'
 import { aTokenRequest, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { distributeAll, theSink } from '../../../src/testing/users-scene.ts'
@@ -11,13 +17,16 @@ import { deliveryNeeds, metadataAt, recording, registered } from '../../support/
 
 const lifetimes = { reset_password: 900, verify_email: 86_400 }
 
+type Wanted = Parameters<RetryDeliveries['execute']>[0]
+
 async function setUp() {
   const clock = fixedClock()
   let isDown = true
   const eventHandlers = recording(({ token, user }) => {
     if (isDown) throw new HandlerFailed('Error', `no mail for ${user.email} with https://app.example/#${token}`)
   })
-  const needs = { ...(await deliveryNeeds(clock)), eventHandlers, lifetimes, handlerTimeoutSeconds: 10 }
+  const sinkNames = new Set([theSink])
+  const needs = { ...(await deliveryNeeds(clock)), eventHandlers, sinkNames, lifetimes, handlerTimeoutSeconds: 10 }
   const requestToken = new RequestToken({ ...needs, newId: () => metadataAt(clock()).eventId })
   const delivery = new DeliverTokens(needs)
   const user = aUser({ isVerified: false })
@@ -43,7 +52,11 @@ async function setUp() {
       for await (const one of new ListUndelivered(needs).execute()) all.push(one)
       return all
     },
-    retry: (id: Undelivered['id'] | 'all') => new RetryDeliveries(needs).execute(id),
+    async retry(wanted: Wanted) {
+      const { off, ...counts } = await new RetryDeliveries(needs).execute(wanted)
+      return { ...counts, off: Object.fromEntries(off) }
+    },
+    discard: (wanted: Wanted) => new DiscardDeliveries(needs).execute(wanted),
   }
 }
 
@@ -87,8 +100,8 @@ describe('undelivered requests for tokens', () => {
 
     mailWorksAgain()
     calls.length = 0
-    expect(await retry(expired?.id ?? 'all')).to.deep.equal({ due: 0, expired: 1 })
-    expect(await retry('all')).to.deep.equal({ due: 1, expired: 1 })
+    expect(await retry(expired ? { id: expired.id } : {})).to.deep.equal({ due: 0, expired: 1, off: {} })
+    expect(await retry({})).to.deep.equal({ due: 1, expired: 1, off: {} })
     await deliverFor(0)
     expect(calls.map(({ type, user: { id } }) => [type, id])).to.deep.equal([['verification_requested', user.id]])
     expect(await list()).to.deep.equal([expired])
@@ -110,8 +123,69 @@ describe('undelivered requests for tokens', () => {
     expect([states('dead'), states('waiting'), listed.at(-1)?.type]).to.deep.equal([300, 150, 'reset_requested'])
     expect(new Set(listed.map(({ id }) => id)).size).to.equal(451)
 
-    expect(await retry(events[7]?.id ?? 'all')).to.deep.equal({ due: 1, expired: 0 })
-    expect(await retry('all')).to.deep.equal({ due: 299, expired: 0 })
+    expect(await retry(events[7] ? { id: events[7].id } : {})).to.deep.equal({ due: 1, expired: 0, off: {} })
+    expect(await retry({})).to.deep.equal({ due: 299, expired: 0, off: {} })
     expect((await list()).filter(({ state }) => state === 'dead')).to.deep.equal([])
+  })
+
+  it('are discarded by their ids, waiting and dead', async () => {
+    const { ask, list, discard, deliverFor } = await setUp()
+    await ask('reset_password')
+    await deliverFor(900)
+    await ask('verify_email')
+    for (const { id } of await list()) expect(await discard({ id })).to.equal(1)
+    expect(await list()).to.deep.equal([])
+  })
+})
+
+describe('dead letters', () => {
+  /** Buries the events of a user for the sink `theSink` and for one that is switched off. */
+  async function buried(...types: readonly AccountEventType[]) {
+    const scene = await setUp()
+    const { users, outbox, clock } = scene
+    const owner = aUser()
+    const events = types.map((type) => ({ ...registered(owner, clock()), type }) as AccountEvent) // safe: without own data
+    await users.insert(owner, events)
+    await distributeAll(outbox, clock(), theSink, 'handlers')
+    for (const sink of [theSink, 'handlers']) {
+      for (const _ of events) {
+        const [lease] = await outbox.lease(sink, clock(), 1, 20)
+        if (lease !== undefined) await outbox.bury(lease, clock(), 'the reason')
+      }
+    }
+    return { ...scene, events }
+  }
+
+  it('of a sink that is switched off stay as they are at a retry, unless the retry names the sink', async () => {
+    const { list, retry } = await buried('registered')
+    const off = (await list()).filter(({ isSinkOff }) => isSinkOff)
+    expect(off.map(({ sink, state, reason }) => [sink, state, reason])).to.deep.equal([
+      ['handlers', 'dead', 'the reason'],
+    ])
+    expect(await retry({})).to.deep.equal({ due: 1, expired: 0, off: { handlers: 1 } })
+    expect(await retry(off[0] ? { id: off[0].id } : {})).to.deep.equal({ due: 0, expired: 0, off: { handlers: 1 } })
+    expect((await list()).filter(({ isSinkOff }) => isSinkOff)).to.deep.equal(off)
+    expect(await retry({ sink: 'handlers' })).to.deep.equal({ due: 1, expired: 0, off: {} })
+  })
+
+  it('whose tokens would have expired stay at a retry, also those of new users', async () => {
+    const { list, retry, clock } = await buried('verification_requested', 'registered')
+    clock.advance(lifetimes.verify_email + 1)
+    expect(await retry({ sink: theSink })).to.deep.equal({ due: 1, expired: 1, off: {} })
+    const dead = (await list()).filter(({ state, sink }) => state === 'dead' && sink === theSink)
+    expect(dead.map(({ type, reason }) => [type, reason])).to.deep.equal([['verification_requested', 'the reason']])
+  })
+
+  it('and waiting deliveries are discarded by event, by sink, or by both', async () => {
+    const { list, discard, retry, events } = await buried('registered', 'logged_in', 'verified')
+    await retry({ sink: theSink })
+    const [first, second] = events
+    const left = async () => (await list()).map(({ type, sink }) => `${type} ${sink}`).sort()
+    expect(await discard(first ? { id: first.id } : {})).to.equal(2)
+    expect(await discard(second ? { id: second.id, sink: 'handlers' } : {})).to.equal(1)
+    expect(await left()).to.deep.equal([`logged_in ${theSink}`, 'verified handlers', `verified ${theSink}`])
+    expect(await discard({ sink: theSink })).to.equal(2)
+    expect(await left()).to.deep.equal(['verified handlers'])
+    expect(await discard({ sink: theSink })).to.equal(0)
   })
 })

@@ -39,7 +39,9 @@ export function everyOperation(store: StorePorts): Operations {
       release: () => outbox.release(lease, new Date()),
       nextDue: () => outbox.nextDue(['mail']),
       list: () => outbox.list('waiting', 10, null),
-      revive: () => outbox.revive('all', now, 10),
+      countBySink: () => outbox.countBySink(10),
+      revive: () => outbox.revive([{ eventId: lease.event.id, sink: 'mail' }], now),
+      discard: () => outbox.discard([{ eventId: lease.event.id, sink: 'mail' }]),
       sweepDead: () => outbox.sweepDead(now, 10),
     }),
     ...(tokenRequests && {
@@ -50,6 +52,7 @@ export function everyOperation(store: StorePorts): Operations {
       buryRequest: () => tokenRequests.bury(request, now, 'reason'),
       listRequests: () => tokenRequests.list('dead', 10, null),
       reviveRequest: () => tokenRequests.revive(request),
+      discardRequest: () => tokenRequests.discard(request),
       sweepDeadRequests: () => tokenRequests.sweepDead(now, 10),
       settleRequests: () => tokenRequests.settle([request]),
     }),

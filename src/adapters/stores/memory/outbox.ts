@@ -7,7 +7,7 @@ import {
   type UndeliveredEvent,
 } from '../../../application/ports/stores/outbox.ts'
 import { type AccountEvent, haveRoom } from '../../../domain/events.ts'
-import { tenantRecordId, type UserId } from '../../../domain/ids.ts'
+import { type EventId, tenantRecordId, type UserId } from '../../../domain/ids.ts'
 import { pageOf } from './page.ts'
 import { sweep } from './sweep.ts'
 
@@ -61,6 +61,19 @@ export function memoryOutbox(): MemoryOutbox {
     events.shift()
     queues.delete(keyOf(userId, sink))
     if (events.length > 0) queues.set(keyOf(userId, sink), { userId, sink, events, leaseId: null, heldUntil: 0 })
+  }
+
+  /** Removes a waiting delivery. Returns whether there was one. */
+  function drop(eventId: EventId, sink: SinkName | null): boolean {
+    for (const [key, queue] of queues) {
+      const at = queue.sink === sink && sink !== null ? queue.events.findIndex(({ event }) => event.id === eventId) : -1
+      if (at === -1) continue
+      queue.events.splice(at, 1)
+      if (at === 0) queue.leaseId = null // its lease must not settle the next one
+      if (queue.events.length === 0) queues.delete(key)
+      return true
+    }
+    return false
   }
 
   /** The due queues of the sink, the first in order first. */
@@ -174,14 +187,25 @@ export function memoryOutbox(): MemoryOutbox {
       return Math.min(limit, state === 'dead' ? dead.size : waiting)
     },
 
-    async revive(eventId, _now, limit) {
-      const wanted = [...dead].filter(([, { event }]) => eventId === 'all' || event.id === eventId)
-      const revived = wanted.slice(0, limit)
-      for (const [key, { userId, sink, event }] of revived) {
-        dead.delete(key)
+    async countBySink(limit) {
+      const counts = new Map<SinkName, number>()
+      for (const { sink, events } of queues.values()) {
+        if (sink !== null) counts.set(sink, Math.min(limit, (counts.get(sink) ?? 0) + events.length))
+      }
+      return counts
+    },
+
+    async revive(letters) {
+      const revived = letters.flatMap(({ eventId, sink }) => dead.get(keyOf(eventId, sink)) ?? [])
+      for (const { userId, sink, event } of revived) {
+        dead.delete(keyOf(event.id, sink))
         put(userId, sink, [event])
       }
       return revived.length
+    },
+
+    async discard(deliveries) {
+      return deliveries.filter(({ eventId, sink }) => dead.delete(keyOf(eventId, sink)) || drop(eventId, sink)).length
     },
 
     sweepDead: async (diedBefore, limit) => sweep(dead, ({ diedAt }) => diedAt < diedBefore, limit),

@@ -95,6 +95,12 @@ export function memoryTokenRequests(): TokenRequests {
       return true
     },
 
+    async discard(request) {
+      const isWaiting = entryOf(request) !== undefined
+      if (isWaiting) waiting.delete(request.id)
+      return dead.delete(request.eventId) || isWaiting
+    },
+
     sweepDead: async (diedBefore, limit) => sweep(dead, ({ diedAt }) => diedAt < diedBefore, limit),
   }
 }

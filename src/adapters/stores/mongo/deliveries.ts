@@ -24,6 +24,8 @@ interface Deliveries extends Leases {
   add(userId: UserId, added: readonly NewDelivery[], readyAt: Date): Promise<void>
   /** Makes the queue exist. A caller that has added a delivery calls it afterwards. */
   wake(userId: UserId, sink: SinkName, readyAt: Date): Promise<void>
+  /** Removes a delivery, waiting, leased or dead. Returns whether there was one. */
+  drop(id: string): Promise<boolean>
 }
 
 /**
@@ -63,17 +65,24 @@ export function mongoDeliveries(connection: Connection): Deliveries {
     await queues.updateOne({ _id: queue, leaseId }, { $set: { readyAt }, $unset: { leaseId: '' } })
   }
 
-  /** Ends the lease of the queue, and removes an empty queue, but not if `wakes` says that it got a delivery meanwhile. */
+  /** Ends the lease of the queue, and removes an empty queue. */
   async function advance(queue: string, leaseId: string): Promise<void> {
-    const leased = await queues.findOne({ _id: queue, leaseId }, latest)
-    if (leased === null) return
-    const next = await deliveries.findOne({ queue }, { projection: { _id: 1 }, ...latest })
-    if (next === null) {
-      const { deletedCount } = await queues.deleteOne({ _id: queue, leaseId, wakes: leased.wakes })
-      if (deletedCount === 1) return
-    }
-    await free(queue, leaseId, now())
+    const isGone = await removeEmpty({ _id: queue, leaseId })
+    if (!isGone) await free(queue, leaseId, now())
   }
+
+  /** Removes the queue if it is empty, but not if `wakes` says that it got a delivery meanwhile. */
+  async function removeEmpty(same: { readonly _id: string; readonly leaseId?: string }): Promise<boolean> {
+    const found = await queues.findOne(same, latest)
+    if (found === null) return true
+    const next = await deliveries.findOne({ queue: same._id }, { projection: { _id: 1 }, ...latest })
+    if (next !== null) return false
+    const { deletedCount } = await queues.deleteOne({ ...same, wakes: found.wakes })
+    return deletedCount === 1
+  }
+
+  /** The id stays for an hour: a process that distributes the event so late would add it again. */
+  const settled = () => ({ settledAt: now() }) as DeliveryDocument // safe: nothing reads it but the index that deletes it
 
   const queueOf = ({ userId, sink }: LeasedEvent): string => queueId(userId, sink)
 
@@ -85,6 +94,13 @@ export function mongoDeliveries(connection: Connection): Deliveries {
 
   return {
     wake,
+
+    async drop(_id) {
+      const isThere = { _id, settledAt: { $exists: false } }
+      const dropped = await deliveries.findOneAndReplace(isThere, settled(), { projection: { queue: 1 } })
+      if (dropped?.queue !== undefined) await removeEmpty({ _id: dropped.queue })
+      return dropped !== null
+    },
 
     async isFull(userId, sinks) {
       const options = { limit: maxWaitingDeliveries, ...latest }
@@ -124,11 +140,9 @@ export function mongoDeliveries(connection: Connection): Deliveries {
         return matchedCount === 1
       }),
 
-    /** The id stays for an hour: a process that distributes the event so late would add it again. */
     settle: (lease) =>
       run(async () => {
-        const settled = { settledAt: now() } as DeliveryDocument // safe: nothing reads it but the index that deletes it
-        const { matchedCount } = await deliveries.replaceOne(leasedBy(lease), settled)
+        const { matchedCount } = await deliveries.replaceOne(leasedBy(lease), settled())
         if (matchedCount === 1) await advance(queueOf(lease), lease.leaseId)
         return matchedCount === 1
       }),

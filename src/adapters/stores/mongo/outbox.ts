@@ -1,4 +1,5 @@
 import {
+  type DeliveryKey,
   fullSinkSeconds,
   type Outbox,
   type SinksOf,
@@ -11,6 +12,7 @@ import { mongoDeliveries } from './deliveries.ts'
 import {
   appended,
   type DeliveryDocument,
+  deliveryId,
   literal,
   noSink,
   noUserKey,
@@ -32,7 +34,7 @@ const isDead = { diedAt: someTime } as const
  */
 export function mongoOutbox(connection: Connection): Outbox {
   const { users, deliveries, queues, now, run, page, sweep, isDuplicate } = connection
-  const { isFull, add, wake, ...leases } = mongoDeliveries(connection)
+  const { isFull, add, wake, drop, ...leases } = mongoDeliveries(connection)
 
   /** Appends events to the record that matches, or to a new one that is no user. Returns `false` if the record does not match. */
   async function append(userId: UserId, filter: object, events: readonly AccountEvent[]): Promise<boolean> {
@@ -158,23 +160,37 @@ export function mongoOutbox(connection: Connection): Outbox {
         return Math.min(limit, (sum?.found ?? 0) + (await deliveries.countDocuments(isWaiting, { limit })))
       }),
 
-    async revive(eventId, at, limit) {
-      const ofEvent = eventId === 'all' ? {} : { _id: { $gte: `${literal(eventId)} `, $lt: `${eventId}!` } }
-      const letters = await run(() =>
-        deliveries
-          .find({ ...isDead, ...ofEvent })
-          .sort({ diedAt: 1 })
-          .limit(limit)
-          .toArray(),
-      )
+    countBySink: (limit) =>
+      run(async () => {
+        const sinks = await queues.distinct('sink')
+        const counts = sinks.map(async (sink) => {
+          const some = await queues
+            .find({ sink }, { projection: { _id: 1 } })
+            .limit(limit)
+            .toArray()
+          const inQueues = { queue: { $in: some.map(({ _id }) => _id) } }
+          return [sink, await deliveries.countDocuments(inQueues, { limit })] as const
+        })
+        return new Map((await Promise.all(counts)).filter(([, found]) => found > 0))
+      }),
+
+    async revive(keys, at) {
+      const letters = await run(() => deliveries.find({ ...isDead, _id: { $in: keys.map(idOf) } }).toArray())
       let revived = 0
       for (const letter of letters) if (await run(() => reviveOne(letter, at))) revived++
       return revived
     },
 
+    async discard(keys) {
+      const found = await Promise.all(keys.map((key) => run(() => drop(idOf(key)))))
+      return found.filter(Boolean).length
+    },
+
     sweepDead: (diedBefore, limit) => sweep('deliveries', { diedAt: { $lt: diedBefore } }, limit),
   }
 }
+
+const idOf = ({ eventId, sink }: DeliveryKey): string => deliveryId(eventId, sink ?? noSink)
 
 /** A cursor before the id of every delivery. */
 const beforeDeliveries = ''

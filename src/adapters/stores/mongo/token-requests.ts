@@ -112,6 +112,13 @@ export function mongoTokenRequests(connection: Connection): TokenRequests {
         return isRevived
       }),
 
+    discard: (request) =>
+      run(async () => {
+        const waiting = await tokenRequests.deleteOne(same(request))
+        const dead = await deadTokenRequests.deleteOne({ _id: literal(request.eventId) })
+        return waiting.deletedCount + dead.deletedCount > 0
+      }),
+
     sweepDead: (diedBefore, limit) => sweep('dead_token_requests', { diedAt: { $lt: diedBefore } }, limit),
   }
 }

@@ -10,7 +10,7 @@ import type { UserStore } from '../../../application/ports/stores/user-store.ts'
 /** Every method that writes. The event loop sends its name and arguments to the writer's thread, which runs it. */
 export interface Writes {
   readonly users: Pick<UserStore, 'insert' | 'replace' | 'remove'>
-  readonly outbox: Omit<Outbox, 'nextDue' | 'list' | 'count'>
+  readonly outbox: Omit<Outbox, 'nextDue' | 'list' | 'count' | 'countBySink'>
   readonly tokenRequests: Omit<TokenRequests, 'list' | 'count'>
   readonly expiringIds: Pick<ExpiringIds, 'add' | 'sweep'>
   readonly tokens: Pick<TokenStore, 'put' | 'remove' | 'removeAllOf' | 'sweep'>
@@ -36,6 +36,7 @@ export const writeMethods: { readonly [S in keyof Writes]: { readonly [M in keyo
     bury: true,
     release: true,
     revive: true,
+    discard: true,
     sweepDead: true,
   },
   tokenRequests: {
@@ -47,6 +48,7 @@ export const writeMethods: { readonly [S in keyof Writes]: { readonly [M in keyo
     sweep: true,
     bury: true,
     revive: true,
+    discard: true,
     sweepDead: true,
   },
   expiringIds: { add: true, sweep: true },

@@ -35,6 +35,12 @@ export interface UndeliveredEvent {
   readonly diedAt: Date | null
 }
 
+/** One delivery. The sink is `null` for a dead letter of an older release, which had no sinks. */
+export interface DeliveryKey {
+  readonly eventId: EventId
+  readonly sink: SinkName | null
+}
+
 /**
  * Events that were written together with their users, until they are distributed; and the deliveries to sinks, in a queue
  * for each user and sink. Every user store has one.
@@ -90,8 +96,17 @@ export interface Outbox {
   /** The number of waiting events and deliveries or of dead letters; at most `limit`. */
   count(state: DeliveryState, limit: number): Promise<number>
 
-  /** Makes the dead letters of one event due again, or at most `limit` of all, with no attempts counted. Returns how many. */
-  revive(eventId: EventId | 'all', now: Date, limit: number): Promise<number>
+  /** The number of waiting deliveries to each sink that has some, at most `limit` for each. */
+  countBySink(limit: number): Promise<ReadonlyMap<SinkName, number>>
+
+  /** Makes these dead letters due again, with no attempts counted. Returns how many were dead letters. */
+  revive(letters: readonly DeliveryKey[], now: Date): Promise<number>
+
+  /**
+   * Deletes these deliveries, waiting, leased or dead, and returns how many there were. The next one of the same user and
+   * sink may wait for the end of the lease or of the postponement.
+   */
+  discard(deliveries: readonly DeliveryKey[]): Promise<number>
 
   /** Deletes at most `limit` dead letters that died before `diedBefore`. Returns how many. */
   sweepDead(diedBefore: Date, limit: number): Promise<number>

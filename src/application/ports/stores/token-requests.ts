@@ -72,6 +72,9 @@ export interface TokenRequests {
    */
   revive(request: TokenRequest): Promise<boolean>
 
+  /** Deletes the request, waiting or dead. `false`: there is none. */
+  discard(request: TokenRequest): Promise<boolean>
+
   /** Deletes at most `limit` dead letters that died before `diedBefore`; returns how many. */
   sweepDead(diedBefore: Date, limit: number): Promise<number>
 }

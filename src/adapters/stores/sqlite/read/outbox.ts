@@ -23,10 +23,19 @@ const counted = (state: DeliveryState) => `
   SELECT count(*) AS found FROM
     (SELECT 1 FROM outbox WHERE dead_at IS ${state === 'dead' ? 'NOT NULL' : 'NULL'} LIMIT ?)`
 
+const waitingFor = `
+  SELECT count(*) AS found FROM
+    (SELECT 1 FROM outbox_queues JOIN outbox USING (user_id, sink) WHERE sink = ? AND dead_at IS NULL LIMIT ?)`
+
 export function sqliteOutbox(read: Read, writes: Writes['outbox']): Outbox {
   function readyAt(sink: SinkName): number | null {
     const first = 'SELECT min(ready_at) AS at FROM outbox_queues WHERE sink = ?'
     return read((sql) => sql<[SinkName], { at: number | null }>(first).get(sink))?.at ?? null
+  }
+
+  function sinkBehind(sink: SinkName): SinkName | null {
+    const next = 'SELECT min(sink) AS sink FROM outbox_queues WHERE sink > ?'
+    return read((sql) => sql<[SinkName], { sink: SinkName | null }>(next).get(sink))?.sink ?? null
   }
 
   /** Most calls find nothing, so a read comes first, because it takes no lock. */
@@ -59,6 +68,15 @@ export function sqliteOutbox(read: Read, writes: Writes['outbox']): Outbox {
 
     async count(state, limit) {
       return read((sql) => sql<[number], { found: number }>(counted(state)).get(limit))?.found ?? 0
+    },
+
+    async countBySink(limit) {
+      const counts = new Map<SinkName, number>()
+      for (let sink = sinkBehind(undistributed); sink !== null; sink = sinkBehind(sink)) {
+        const row = read((sql) => sql<[SinkName, number], { found: number }>(waitingFor).get(sink, limit))
+        counts.set(sink, row?.found ?? 0)
+      }
+      return counts
     },
   }
 }

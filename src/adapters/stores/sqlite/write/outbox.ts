@@ -65,7 +65,10 @@ const leased = `
   WHERE user_id = ? AND sink = ? AND lease_id = ? AND dead_at IS NULL AND event_id = ? ORDER BY seq LIMIT 1`
 const revive = `
   UPDATE outbox SET dead_at = NULL, reason = NULL, attempts = 0, due_at = @at
-  WHERE seq IN (SELECT seq FROM outbox WHERE dead_at IS NOT NULL AND (@id = 'all' OR event_id = @id) LIMIT @limit)
+  WHERE event_id = @id AND sink = @sink AND dead_at IS NOT NULL
+  RETURNING user_id AS userId, sink`
+const discard = `
+  DELETE FROM outbox WHERE event_id = ? AND sink = ? AND (sink <> '' OR dead_at IS NOT NULL)
   RETURNING user_id AS userId, sink`
 const enqueueUnlessLeased = `
   INSERT INTO outbox_queues (user_id, sink, ready_at) VALUES (?, ?, ?)
@@ -163,12 +166,23 @@ export function outboxWrites(sql: Statements): InThread<Writes['outbox']> {
         release.run(until.getTime(), seq)
       }),
 
-    revive(_now, id, at, limit) {
-      const revived = sql<[{ id: string; at: number; limit: number }], Pick<Put, 'userId' | 'sink'>>(revive)
-      const rows = revived.all({ id, at: at.getTime(), limit })
+    revive(_now, letters, at) {
+      const revived = sql<[{ id: EventId; sink: SinkName; at: number }], Pick<Put, 'userId' | 'sink'>>(revive)
+      const rows = letters.flatMap(({ eventId: id, sink }) =>
+        revived.all({ id, sink: sink ?? undistributed, at: at.getTime() }),
+      )
       for (const { userId, sink } of rows) {
         const due = firstDue(userId, sink) ?? at.getTime()
         sql<[UserId, SinkName, number]>(enqueueUnlessLeased).run(userId, sink, due)
+      }
+      return rows.length
+    },
+
+    discard(_now, deliveries) {
+      const discarded = sql<[EventId, SinkName], Pick<Put, 'userId' | 'sink'>>(discard)
+      const rows = deliveries.flatMap(({ eventId, sink }) => discarded.all(eventId, sink ?? undistributed))
+      for (const { userId, sink } of rows) {
+        if (firstDue(userId, sink) === undefined) sql<[UserId, SinkName]>(removeQueue).run(userId, sink)
       }
       return rows.length
     },

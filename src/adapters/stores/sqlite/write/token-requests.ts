@@ -95,6 +95,12 @@ export function tokenRequestWrites(sql: Statements): InThread<Writes['tokenReque
       return sql<unknown[]>(reviveUnlessAnotherWaits).run(values).changes === 1
     },
 
+    discard(_now, { id, eventId }) {
+      const waiting = sql<[string, EventId]>('DELETE FROM token_requests WHERE id = ? AND event_id = ?')
+      const dead = sql<[EventId]>('DELETE FROM dead_token_requests WHERE event_id = ?')
+      return waiting.run(id, eventId).changes + dead.run(eventId).changes > 0
+    },
+
     sweepDead: (_now, diedBefore, limit) => sql<[number, number]>(sweepDead).run(diedBefore.getTime(), limit).changes,
   }
 }
