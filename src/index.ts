@@ -72,7 +72,7 @@ export {
   type UndeliveredRequest,
 } from './application/ports/stores/token-requests.ts'
 export type { TokenStore } from './application/ports/stores/token-store.ts'
-export type { UserStore } from './application/ports/stores/user-store.ts'
+export type { UserStore, WriteOptions } from './application/ports/stores/user-store.ts'
 
 // Values and rules
 export type { Actor, ActorWithoutLogin } from './domain/actor.ts'
@@ -123,7 +123,16 @@ export {
   Unavailable,
 } from './domain/refusal.ts'
 export { type ClientTraits, expiryOf, type Session } from './domain/session.ts'
-export { isAlive, mayBeEnded, newUser, type Sessions, type User, type UserView, viewOf } from './domain/user.ts'
+export {
+  isActiveSuperuser,
+  isAlive,
+  mayBeEnded,
+  newUser,
+  type Sessions,
+  type User,
+  type UserView,
+  viewOf,
+} from './domain/user.ts'
 
 // Handlers, stores and helpers
 export { newId } from './adapters/crypto/new-id.ts'

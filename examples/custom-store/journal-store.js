@@ -8,6 +8,7 @@ import {
   emailKey,
   fullSinkSeconds,
   haveRoom,
+  isActiveSuperuser,
   maxWaitingDeliveries,
   maxWaitingRequests,
   passwordScheme,
@@ -106,6 +107,12 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
     return user.oauthAccounts.some((account) => isOthers(byAccount.get(accountKey(account)))) ? 'account_taken' : null
   }
 
+  /** @param {UserId} id */
+  function isLastSuperuser(id) {
+    const superusers = [...state.users.values()].filter(isActiveSuperuser)
+    return superusers.length === 1 && superusers[0]?.id === id
+  }
+
   /** @param {UserId} userId @param {readonly AccountEvent[]} events @param {SinkName | null} sink @returns {Change[]} */
   function queued(userId, events, sink = null) {
     if (events.length === 0) return []
@@ -180,16 +187,18 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
         commit(['users', user.id, user], ...queued(user.id, events)) // one line for the user and the events
         return 'stored'
       },
-      async replace(user, events) {
+      async replace(user, events, { mayLeaveNoSuperuser } = {}) {
         if (state.users.get(user.id)?.version !== user.version) return 'stale'
+        if (!mayLeaveNoSuperuser && !isActiveSuperuser(user) && isLastSuperuser(user.id)) return 'last_superuser'
         if (!hasRoom(user.id, events)) return 'full'
         const objection = taken(user)
         if (objection !== null) return objection
         commit(['users', user.id, { ...user, version: user.version + 1 }], ...queued(user.id, events))
         return 'stored'
       },
-      async remove(user, events) {
+      async remove(user, events, { mayLeaveNoSuperuser } = {}) {
         if (state.users.get(user.id)?.version !== user.version) return 'stale'
+        if (!mayLeaveNoSuperuser && isLastSuperuser(user.id)) return 'last_superuser'
         commit(['users', user.id, null], ...queued(user.id, events))
         return 'removed'
       },

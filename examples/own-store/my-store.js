@@ -1,10 +1,10 @@
 // @ts-check
 // A store of users as a class. The records are in a map here; put your database in its place.
-import { emailKey, openStore, passwordScheme } from 'portcullis'
+import { emailKey, isActiveSuperuser, openStore, passwordScheme } from 'portcullis'
 import { memoryOutbox } from 'portcullis/testing'
 
 /**
- * @import { AccountEvent, EmailKey, OpenOwnStore, User, UserId, UserStore } from 'portcullis'
+ * @import { AccountEvent, EmailKey, OpenOwnStore, User, UserId, UserStore, WriteOptions } from 'portcullis'
  * @import { MemoryOutbox } from 'portcullis/testing'
  */
 
@@ -45,9 +45,10 @@ export class Users {
     return 'stored'
   }
 
-  /** @param {User} user @param {readonly AccountEvent[]} events */
-  async replace(user, events) {
+  /** @param {User} user @param {readonly AccountEvent[]} events @param {WriteOptions} [options] */
+  async replace(user, events, { mayLeaveNoSuperuser } = {}) {
     if (this.#byId.get(user.id)?.version !== user.version) return 'stale'
+    if (!mayLeaveNoSuperuser && !isActiveSuperuser(user) && this.#isLastSuperuser(user.id)) return 'last_superuser'
     if (!this.#outbox.hasRoom(user.id, events)) return 'full'
     const taken = this.#taken(user)
     if (taken !== null) return taken
@@ -56,9 +57,10 @@ export class Users {
     return 'stored'
   }
 
-  /** @param {User} user @param {readonly AccountEvent[]} events */
-  async remove(user, events) {
+  /** @param {User} user @param {readonly AccountEvent[]} events @param {WriteOptions} [options] */
+  async remove(user, events, { mayLeaveNoSuperuser } = {}) {
     if (this.#byId.get(user.id)?.version !== user.version) return 'stale'
+    if (!mayLeaveNoSuperuser && this.#isLastSuperuser(user.id)) return 'last_superuser'
     this.#byId.delete(user.id)
     this.#outbox.write(user.id, events)
     return 'removed'
@@ -74,6 +76,13 @@ export class Users {
   async passwordSchemes() {
     const hashes = this.#all().flatMap(({ passwordHash }) => passwordHash ?? [])
     return [...new Set(hashes.map(passwordScheme))]
+  }
+
+  // In a database, two superusers may demote each other at once: lock one row that all such writes lock.
+  /** @param {UserId} id */
+  #isLastSuperuser(id) {
+    const superusers = this.#all().filter(isActiveSuperuser)
+    return superusers.length === 1 && superusers[0]?.id === id
   }
 
   #all() {

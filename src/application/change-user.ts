@@ -1,13 +1,13 @@
 import type { AccountEvent } from '../domain/events.ts'
 import type { UserId } from '../domain/ids.ts'
-import { Unavailable } from '../domain/refusal.ts'
+import { Refusal, Unavailable } from '../domain/refusal.ts'
 import type { User } from '../domain/user.ts'
-import type { UserStore } from './ports/stores/user-store.ts'
+import type { UserStore, WriteOptions } from './ports/stores/user-store.ts'
 import type { Timers } from './ports/timers.ts'
 
 export type Change =
-  | { readonly type: 'replace'; readonly user: User; readonly events: readonly AccountEvent[] }
-  | { readonly type: 'remove'; readonly events: readonly [AccountEvent, ...AccountEvent[]] }
+  | ({ readonly type: 'replace'; readonly user: User; readonly events: readonly AccountEvent[] } & WriteOptions)
+  | ({ readonly type: 'remove'; readonly events: readonly [AccountEvent, ...AccountEvent[]] } & WriteOptions)
   | { readonly type: 'keep' }
 
 export type ChangeOutcome =
@@ -47,7 +47,10 @@ export class ChangeUser {
     this.#needs = needs
   }
 
-  /** Throws `QueueFull` if the queue of the user has no room for the events of the change. */
+  /**
+   * Throws `QueueFull` if the queue of the user has no room for the events of the change, and refuses a change that would
+   * leave no active superuser.
+   */
   async execute(id: UserId, decide: Decide): Promise<ChangeOutcome> {
     const before = this.#last.get(id) ?? Promise.resolve()
     const change = before.then(() => this.#attempt(id, decide))
@@ -78,13 +81,17 @@ export class ChangeUser {
 
       const change = await decide(user)
       if (change.type === 'keep') return { type: 'changed', user }
+      const { mayLeaveNoSuperuser = false } = change
       if (change.type === 'remove') {
-        if ((await users.remove(user, change.events)) === 'removed') {
+        const outcome = await users.remove(user, change.events, { mayLeaveNoSuperuser })
+        if (outcome === 'last_superuser') throw new Refusal('LAST_SUPERUSER')
+        if (outcome === 'removed') {
           wakeRelay?.()
           return { type: 'removed' }
         }
       } else {
-        const outcome = await users.replace(change.user, change.events)
+        const outcome = await users.replace(change.user, change.events, { mayLeaveNoSuperuser })
+        if (outcome === 'last_superuser') throw new Refusal('LAST_SUPERUSER')
         if (outcome === 'stored') {
           if (change.events.length > 0) wakeRelay?.()
           return { type: 'changed', user: { ...change.user, version: user.version + 1 } }

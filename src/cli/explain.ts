@@ -1,7 +1,7 @@
 import { Unsuitable } from '../adapters/stores/store-backend.ts'
 import { SettingsFault } from '../config/settings/schema/fault.ts'
 import { variableOf } from '../config/settings/sources/environment.ts'
-import { Refusal, Unavailable } from '../domain/refusal.ts'
+import { Refusal, type RefusalCode, Unavailable } from '../domain/refusal.ts'
 import { scrub } from '../domain/scrub.ts'
 import type { ExitCode } from './output.ts'
 
@@ -30,8 +30,14 @@ const whyNotListening: Readonly<Record<string, string>> = {
   EACCES: 'port: this user may not listen there',
 }
 
+/** The refusals without a reason that an operator may meet. */
+const whyRefused: Partial<Record<RefusalCode, string>> = {
+  LAST_SUPERUSER:
+    'this user is the last active superuser: create another one first (superuser create), or add --force to leave none',
+}
+
 function inWords(thrown: unknown): string {
-  if (thrown instanceof Refusal) return thrown.reason ?? thrown.code
+  if (thrown instanceof Refusal) return thrown.reason ?? whyRefused[thrown.code] ?? thrown.code
   if (thrown instanceof Unavailable) {
     const why = thrown.cause instanceof Error ? ` (${scrub(thrown.cause.message)})` : ''
     return `cannot be done now: ${thrown.message}${why}`

@@ -89,16 +89,16 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
   const forOne = (
     name: string,
     description: string,
-    command: (of: UserCommands, options: GlobalOptions & { who: string }) => Promise<ExitCode>,
-  ): void => {
+    command: (of: UserCommands, options: GlobalOptions & { who: string; force?: true }) => Promise<ExitCode>,
+  ): Command =>
     user
       .command(name)
       .description(description)
       .argument('<address>', 'the address of the user, or the id')
-      .action(async (who: string) => {
-        code = await command(await import('./commands/user.ts'), { ...globalOptions(), who })
+      .action(async (who: string, options: { force?: true }) => {
+        code = await command(await import('./commands/user.ts'), { ...globalOptions(), ...options, who })
       })
-  }
+  const force = ['--force', 'also the last active superuser'] as const
   forOne('show', 'Print a user', (of, options) => of.showUser(options))
   user
     .command('list')
@@ -113,11 +113,11 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     )
   forOne('disable', 'Disable a user: no more logins, and all sessions end', (of, options) =>
     of.setActive({ ...options, isActive: false }),
-  )
+  ).option(...force)
   forOne('enable', 'Let a disabled user log in again', (of, options) => of.setActive({ ...options, isActive: true }))
   forOne('delete', 'Delete a user with all sessions, unless your handler on_before_delete objects', (of, options) =>
     of.deleteUser(options),
-  )
+  ).option(...force)
   forOne('reset-link', 'Print a link with which the user can set a new password, once', (of, options) =>
     of.printResetLink(options),
   )

@@ -70,7 +70,10 @@ export async function openOperator(
      *
      * @param warn receives the warnings that the service would log
      */
-    async deleteUser(input: CausingRequest & { target: User }, warn: (text: string) => void): Promise<void> {
+    async deleteUser(
+      input: CausingRequest & { target: User; isForced: boolean },
+      warn: (text: string) => void,
+    ): Promise<void> {
       const { eventHandlers, close } = await openModule(settings, warn)
       try {
         const { deleteUser } = useCasesOf({ ...ports, eventHandlers }, ['deleteUser'])

@@ -38,6 +38,10 @@ export interface User {
   readonly version: number
 }
 
+export function isActiveSuperuser({ isActive, isSuperuser }: Pick<User, 'isActive' | 'isSuperuser'>): boolean {
+  return isActive && isSuperuser
+}
+
 /** The public part of a user, for answers and events. */
 export interface UserView {
   readonly id: UserId

@@ -13,7 +13,7 @@ import { newUser, type User } from '../domain/user.ts'
 const random = (): string => randomUUID().replaceAll('-', '')
 const digest = (): string => `${random()}${random()}`.slice(0, 43)
 
-/** A user without zero values, so that a test notices each field that a store does not keep. */
+/** A user without zero values, except `isSuperuser`, so that a test notices each field that a store does not keep. */
 export function aUser(fields: Partial<User> = {}): User {
   const id = randomUUID() as UserId
   return {
@@ -24,7 +24,6 @@ export function aUser(fields: Partial<User> = {}): User {
       new Date(),
     ),
     passwordVersion: 3,
-    isSuperuser: true,
     isVerified: true,
     isOwnerProved: true,
     sessions: { generation: 7, keptSid: digest() },

@@ -12,6 +12,7 @@ import { outboxContract } from './contracts/outbox.ts'
 import { secretMarkContract } from './contracts/secret-mark.ts'
 import { sessionStoreContract } from './contracts/session-store.ts'
 import { sinksContract } from './contracts/sinks.ts'
+import { superusersContract } from './contracts/superusers.ts'
 import { tokenRequestsContract } from './contracts/token-requests.ts'
 import { tokenStoreContract } from './contracts/token-store.ts'
 import { userStoreContract } from './contracts/user-store.ts'
@@ -24,6 +25,7 @@ const suites: { readonly [Name in PortName]-?: readonly Suite[] } = {
   users: [
     ofUsers('as a store of users', userStoreContract),
     ofUsers('as a store of OAuth accounts', oauthAccountsContract),
+    ofUsers('as a store of superusers', superusersContract),
   ],
   outbox: [
     ofUsers('as an outbox', outboxContract),

@@ -145,7 +145,7 @@ describe('while a password is hashed', () => {
     it(`a superuser who ${what} meanwhile changes nothing`, async () => {
       const { users, user, release, changeAccount, by } = await scene('match', { isSuperuser: true })
       const target = aUser()
-      await users.insert(target, [])
+      for (const one of [target, aUser({ isSuperuser: true })]) await users.insert(one, [])
       const changes = { password: 'a quite long pass phrase' }
       const change = changeAccount.execute({ by, target, changes, requestId: 'r' })
       if (meanwhile === null) await users.remove(user, [anEvent(user)])
@@ -158,6 +158,7 @@ describe('while a password is hashed', () => {
 
   it('a superuser who loses the right meanwhile does not get it back by a change of the own account', async () => {
     const { users, user, release, changeAccount, by } = await scene('match', { isSuperuser: true })
+    await users.insert(aUser({ isSuperuser: true }), [])
     const changes = { password: 'a quite long pass phrase', isSuperuser: true }
     const change = changeAccount.execute({ by, target: user, changes, requestId: 'r' })
     await users.replace({ ...user, isSuperuser: false }, [])

@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { eventually } from '../support/eventually.ts'
 import { call, goodPassword, logIn, logInByCookie, register } from '../support/http/client.ts'
 import { portcullis } from '../support/process/command-line.ts'
+import { enrol } from '../support/scenes/enrol.ts'
 import {
   needsDeployment,
   onMongo,
@@ -106,6 +107,19 @@ for (const deployment of [onSqlite, onMongo, onSqliteAndRedis, onMongoAndRedis])
       expect(await user('enable', id)).to.deep.equal({ code: 0, out: '', err: `${email} is active now (${id})\n` })
       expect(await statusOf(bearer)).to.equal(401)
       expect(await logsIn(email, goodPassword)).to.equal(200)
+    })
+
+    it('keeps the last active superuser, unless it is forced', async () => {
+      const email = 'root@example.com'
+      const [root] = await enrol(env, join(folder, 'data'), [email], { isSuperuser: true })
+      for (const command of ['disable', 'delete']) {
+        const { code, out, err } = await user(command, email)
+        expect([code, out]).to.deep.equal([1, ''])
+        expect(err).to.include('is the last active superuser').and.to.include('--force')
+      }
+      expect(await user('disable', email, '--force')).to.include({ code: 0 })
+      expect(await user('enable', email)).to.include({ code: 0 })
+      expect(await user('delete', email, '--force')).to.include({ code: 0, err: `deleted ${email} (${root?.id})\n` })
     })
 
     it('prints a reset link that works once, and stays the same until it is used', async () => {

@@ -63,6 +63,13 @@ export default [
     tests: ['test/application/held-hashes.test.ts'],
   },
   {
+    title: 'a program deletes the last superuser',
+    file: 'src/application/accounts/account-changes.ts',
+    text: "by.type === 'command' && isForced",
+    replacement: 'isForced',
+    tests: ['test/application/accounts/last-superuser.test.ts'],
+  },
+  {
     title: 'a token works twice',
     file: 'src/application/one-time-tokens/redeem-token.ts',
     text: 'await tokens.remove(token.purpose, token.digest)',

@@ -47,6 +47,22 @@ export default [
     only: 'the MongoDB store',
   },
   {
+    title: 'two superusers demote each other in MongoDB',
+    file: 'src/adapters/stores/mongo/superusers.ts',
+    text: '{ $inc: { version: 1 } }',
+    replacement: '{ $inc: { version: 0 } }',
+    tests: ['test/adapters/stores/mongo.full.test.ts'],
+    only: 'was appointed keeper',
+  },
+  {
+    title: 'the last superuser is removed from SQLite',
+    file: 'src/adapters/stores/sqlite/write/users.ts',
+    text: "if (!mayLeaveNoSuperuser && isLastSuperuser(user.id)) return 'last_superuser'",
+    replacement: '',
+    tests: ['test/adapters/stores.test.ts'],
+    only: 'the sqlite store as a store of superusers',
+  },
+  {
     title: 'Redis gives one state to two callers',
     file: 'src/adapters/stores/redis/oauth-states.ts',
     text: 'const text = await ask((redis) => redis.getdel(keyOf(digest)))',

@@ -89,6 +89,7 @@ export const statusOf: Record<RefusalCode, Answer> = {
     ['too_old', 'custom'],
     'The handler `on_before_delete` refused (`custom`), or the account is too old for `/verify/reject`',
   ),
+  LAST_SUPERUSER: code(400, 'The last active superuser cannot be demoted, deactivated or deleted'),
   OAUTH_INVALID_STATE: code(
     400,
     'The state is unknown, used or expired, or belongs to another browser, login, provider or flow',

@@ -7,6 +7,7 @@ import type { Change, ChangeOutcome, ChangeUser } from '../change-user.ts'
 import type { CausingRequest, MetadataNeeds } from '../event-metadata.ts'
 import { type Caller, type Limits, unknownCaller } from '../limits/limits.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
+import type { WriteOptions } from '../ports/stores/user-store.ts'
 import { type Authenticated, actorOf, type By, speaksFor } from '../sign-in/authenticate.ts'
 import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
 import { requireNewAddress } from './new-address.ts'
@@ -39,6 +40,8 @@ export interface ChangeRequest<Login extends By = By> extends CausingRequest {
   /** The password of the acting user, in place of a fresh login. */
   readonly currentPassword?: string | undefined
   readonly caller?: Caller
+  /** The change may leave no active superuser. Only for a command, whose operator can make another one. */
+  readonly isForced?: boolean
 }
 
 /** Everything that a write of changes needs, known before the record is read. */
@@ -119,8 +122,13 @@ export interface Changed {
 }
 
 /** The write of a change. */
-export function writeOf({ user, events }: Changed): Change {
-  return events.length === 0 ? { type: 'keep' } : { type: 'replace', user, events }
+export function writeOf({ user, events }: Changed, options: WriteOptions = {}): Change {
+  return events.length === 0 ? { type: 'keep' } : { type: 'replace', user, events, ...options }
+}
+
+/** Nobody but a command may leave no active superuser. */
+export function forcedBy({ by, isForced = false }: Pick<ChangeRequest, 'by' | 'isForced'>): WriteOptions {
+  return { mayLeaveNoSuperuser: by.type === 'command' && isForced }
 }
 
 /** The changed record, with the event of the fields that really changed. */

@@ -9,6 +9,7 @@ import {
   changed,
   changedUser,
   checkAgain,
+  forcedBy,
   hashPassword,
   requireAddress,
   verifyActor,
@@ -37,7 +38,7 @@ export class ChangeAccount {
     const prepared = { changes, hash, keptSid: own?.credential.sid ?? null, metadata }
     const outcome = await this.#needs.changeUser.execute(target.id, async (fresh) => {
       if (own !== null) await check(fresh)
-      return writeOf(changed(this.#needs, fresh, prepared))
+      return writeOf(changed(this.#needs, fresh, prepared), forcedBy(input))
     })
     return changedUser(outcome)
   }

@@ -6,7 +6,7 @@ import { type CausingRequest, eventMetadata } from '../event-metadata.ts'
 import { requireRight } from '../rights.ts'
 import { actorOf, type By, speaksFor } from '../sign-in/authenticate.ts'
 import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
-import { checkAgain } from './account-changes.ts'
+import { checkAgain, forcedBy } from './account-changes.ts'
 import { askForObjection, type ObjectionNeeds } from './deletion-objection.ts'
 
 interface Needs extends ObjectionNeeds, FreshLoginNeeds {
@@ -20,8 +20,11 @@ export class DeleteUser {
     this.#needs = needs
   }
 
-  /** @param input.by a superuser, the user itself, or the program or command that decides by itself */
-  async execute(input: CausingRequest & { by: By; target: User }): Promise<void> {
+  /**
+   * @param input.by a superuser, the user itself, or the program or command that decides by itself
+   * @param input.isForced a command may delete the last active superuser, too
+   */
+  async execute(input: CausingRequest & { by: By; target: User; isForced?: boolean }): Promise<void> {
     const { by, target } = input
     requireRight(this.#needs, by, 'delete_account', target)
     await askForObjection(this.#needs, target, input, actorOf(by))
@@ -37,7 +40,7 @@ export class DeleteUser {
     const outcome = await this.#needs.changeUser.execute(target.id, async (fresh) => {
       if (isOwn) await check(fresh)
       const metadata = eventMetadata(this.#needs, input, actorOf(by))
-      return { type: 'remove', events: [accountEvent('deleted', fresh, metadata)] }
+      return { type: 'remove', events: [accountEvent('deleted', fresh, metadata)], ...forcedBy(input) }
     })
     if (outcome.type !== 'removed') throw new Refusal('NOT_FOUND')
   }

@@ -12,6 +12,12 @@ interface OneUser extends GlobalOptions {
   readonly who: string
 }
 
+/** The options of a command that may take away the rights of a superuser. */
+interface Forcible extends OneUser {
+  /** Also those of the last active one. */
+  readonly force?: true
+}
+
 interface Found {
   readonly user: User
   readonly users: UsersHere
@@ -82,13 +88,14 @@ function lineOf({ id, email, isActive, isVerified, isSuperuser, createdAt }: Use
 }
 
 /** Disables or enables a user. Disabling ends all sessions. */
-export async function setActive(options: OneUser & { readonly isActive: boolean }): Promise<ExitCode> {
+export async function setActive(options: Forcible & { readonly isActive: boolean }): Promise<ExitCode> {
   return await withUser(options, async ({ user: target, users, requestId }) => {
-    const { isActive } = options
+    const { isActive, force: isForced = false } = options
     const { id, email } = await users.changeAccount.execute({
       by: { type: 'command' },
       target,
       changes: { isActive },
+      isForced,
       requestId,
     })
     process.stderr.write(`${email} is ${isActive ? 'active' : 'disabled'} now (${id})\n`)
@@ -97,9 +104,9 @@ export async function setActive(options: OneUser & { readonly isActive: boolean 
 }
 
 /** Deletes a user, unless a handler of the deployer objects. */
-export async function deleteUser(options: OneUser): Promise<ExitCode> {
+export async function deleteUser(options: Forcible): Promise<ExitCode> {
   return await withUser(options, async ({ user: target, users, requestId }) => {
-    await users.deleteUser({ target, requestId }, warn)
+    await users.deleteUser({ target, requestId, isForced: options.force === true }, warn)
     process.stderr.write(`deleted ${target.email} (${target.id})\n`)
     return 0
   })

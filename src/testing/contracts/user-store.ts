@@ -18,7 +18,7 @@ function spelling(address: Email, way: number): Email {
 export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
   on('gives back every field of a user as it was inserted', async ({ store: { users }, second }) => {
     for (const user of [
-      aUser(),
+      aUser({ isSuperuser: true }),
       aUser({ isActive: false, isSuperuser: false, isVerified: false }),
       aUser({ passwordHash: null, sessions: { generation: 0, keptSid: null }, endedUntil: null }),
     ]) {
@@ -30,7 +30,8 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
   })
 
   on('gives back every field of a user as it was replaced', async ({ store }) => {
-    const before = await stored(store)
+    await stored(store, { isSuperuser: true }) // so that `before` is not the last one
+    const before = await stored(store, { isSuperuser: true })
     const after = aUser({
       id: before.id,
       passwordHash: null,

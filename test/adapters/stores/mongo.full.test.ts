@@ -3,6 +3,7 @@ import * as driver from 'mongodb'
 import { openClient } from '../../../src/adapters/stores/mongo/connection/client.ts'
 import { connectionOf, fullness } from '../../../src/adapters/stores/mongo/connection/connection.ts'
 import { mongoBackend } from '../../../src/adapters/stores/mongo/mongo.ts'
+import { mongoSuperusers } from '../../../src/adapters/stores/mongo/superusers.ts'
 import { type StoreHandle, Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
 import { emailKey } from '../../../src/domain/email.ts'
 import type { UserId } from '../../../src/domain/ids.ts'
@@ -111,6 +112,11 @@ describe('the MongoDB store', () => {
     const stored = (id: UserId) =>
       client.db().collection<{ _id: string; sessions?: object }>('users').findOne({ _id: id })
 
+    async function removeSuperuser(id: UserId): Promise<void> {
+      const user = await opened.handle.users.find(id)
+      if (user !== null) await opened.handle.users.remove(user, [anEvent(user)], { mayLeaveNoSuperuser: true })
+    }
+
     before(async () => {
       opened = await openMongo()
       client = new driver.MongoClient(opened.url)
@@ -154,6 +160,37 @@ describe('the MongoDB store', () => {
       await opened.handle.users.insert(user, [])
       const { generation, keptSid } = user.sessions
       expect((await stored(user.id))?.sessions, 'names').to.deep.equal({ generation, keptCredentialId: keptSid })
+    })
+
+    it('makes a demotion stale if its user was appointed keeper meanwhile', async () => {
+      const own = openClient(driver, opened.url)
+      const name = client.db().databaseName
+      const connection = connectionOf(driver, { value: own, release: own.close }, name, clock)
+      const { mayLose } = mongoSuperusers(connection)
+      const { users } = opened.handle
+      const [one, other] = [aUser({ isSuperuser: true }), aUser({ isSuperuser: true })]
+      for (const user of [one, other]) await users.insert(user, [])
+      expect(await mayLose(one.id)).to.equal(true)
+      // For the other one, the first one must stay.
+      expect(await mayLose(other.id)).to.equal(true)
+      expect(await users.replace({ ...one, isActive: false }, [])).to.equal('stale')
+      await connection.close()
+      for (const user of [one, other]) await removeSuperuser(user.id)
+    })
+
+    it('keeps a superuser although a restored backup names a keeper who is none', async () => {
+      const { users } = opened.handle
+      const [one, other, demoted] = [aUser({ isSuperuser: true }), aUser({ isSuperuser: true }), aUser()]
+      for (const user of [one, other, demoted]) await users.insert(user, [])
+      const meta = client.db().collection<{ _id: string }>('meta')
+      await meta.updateOne({ _id: 'superusers' }, { $set: { keeper: demoted.id } }, { upsert: true })
+      expect(await users.replace({ ...one, isSuperuser: false }, [])).to.equal('stored')
+      const last = await users.find(other.id)
+      if (last === null) throw new Error('the last superuser has gone')
+      expect(await users.remove(last, [anEvent(last)])).to.equal('last_superuser')
+      await meta.updateOne({ _id: 'superusers' }, { $set: { keeper: demoted.id } })
+      expect(await users.remove(last, [anEvent(last)])).to.equal('last_superuser')
+      await removeSuperuser(other.id)
     })
 
     it('lets the server delete records an hour after their expiry', async () => {

@@ -10,7 +10,8 @@ import { changeUserOf, deliveryNeeds, recording } from '../../support/scenes/del
 async function deleteMeanwhile(actor: User, target: User, change: (actor: User) => User) {
   const clock = fixedClock()
   const stores = await deliveryNeeds(clock)
-  for (const user of new Set([actor, target])) await stores.users.insert(user, [])
+  const another = aUser({ isSuperuser: true })
+  for (const user of new Set([actor, target, another])) await stores.users.insert(user, [])
   const eventHandlers = recording(async () => void (await stores.users.replace(change(actor), [])))
   const credential = aCredential({ userId: actor.id, provedAt: clock() })
   // Safe: the use case calls no other method.

@@ -65,6 +65,7 @@ async function scene() {
     deviceTokens: { idOf: () => null },
   }
   const user = aUser({
+    isSuperuser: true,
     passwordHash: await quickHasher.hash(password),
     endedUntil: null,
     sessions: { generation: 0, keptSid: null },

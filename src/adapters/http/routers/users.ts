@@ -67,7 +67,7 @@ export const usersRouter: Router<Use> = {
       target,
       body: UpdateUserBody,
       replies: user,
-      refusals: changing,
+      refusals: [...changing, 'LAST_SUPERUSER'],
       async handle({ by, target, body, requestId, languages, caller }, { changeAccount }: Use) {
         const changes = {
           email: body.email,
@@ -94,7 +94,7 @@ export const usersRouter: Router<Use> = {
       summary: 'Delete an account, its sessions and tokens',
       target,
       replies: { 204: { description: 'Deleted', body: null } },
-      refusals: ['DELETE_USER_REFUSED', 'FRESH_LOGIN_REQUIRED'],
+      refusals: ['DELETE_USER_REFUSED', 'LAST_SUPERUSER', 'FRESH_LOGIN_REQUIRED'],
       async handle({ by, target, requestId, languages }, { deleteUser }: Use) {
         await deleteUser.execute({ by, target, requestId, languages })
         return { status: 204 }

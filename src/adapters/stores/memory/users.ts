@@ -1,7 +1,7 @@
 import type { UserStore } from '../../../application/ports/stores/user-store.ts'
 import type { UserId } from '../../../domain/ids.ts'
 import { passwordScheme } from '../../../domain/password.ts'
-import type { User } from '../../../domain/user.ts'
+import { isActiveSuperuser, type User } from '../../../domain/user.ts'
 import { accountUniqueKey, emailUniqueKey, uniqueKeysOf } from '../unique-keys.ts'
 import type { MemoryOutbox } from './outbox.ts'
 import { pageOf } from './page.ts'
@@ -28,6 +28,11 @@ export function memoryUserStore({ write, hasRoom }: Pick<MemoryOutbox, 'write' |
     for (const key of uniqueKeysOf(user)) owners.delete(key)
   }
 
+  function isLastSuperuser(stored: User): boolean {
+    if (!isActiveSuperuser(stored)) return false
+    return ![...users.values()].some((user) => user.id !== stored.id && isActiveSuperuser(user))
+  }
+
   return {
     find: async (id) => users.get(id) ?? null,
     findByEmail: async (key) => owners.get(emailUniqueKey(key)) ?? null,
@@ -41,9 +46,10 @@ export function memoryUserStore({ write, hasRoom }: Pick<MemoryOutbox, 'write' |
       return 'stored'
     },
 
-    async replace(user, events) {
+    async replace(user, events, { mayLeaveNoSuperuser = false } = {}) {
       const stored = users.get(user.id)
       if (stored?.version !== user.version) return 'stale'
+      if (!mayLeaveNoSuperuser && !isActiveSuperuser(user) && isLastSuperuser(stored)) return 'last_superuser'
       if (!hasRoom(user.id, events)) return 'full'
       const conflict = conflictOf(user, user.id)
       if (conflict !== null) return conflict
@@ -53,9 +59,10 @@ export function memoryUserStore({ write, hasRoom }: Pick<MemoryOutbox, 'write' |
       return 'stored'
     },
 
-    async remove(user, events) {
+    async remove(user, events, { mayLeaveNoSuperuser = false } = {}) {
       const stored = users.get(user.id)
       if (stored?.version !== user.version) return 'stale'
+      if (!mayLeaveNoSuperuser && isLastSuperuser(stored)) return 'last_superuser'
       drop(stored)
       write(user.id, events)
       return 'removed'

@@ -122,6 +122,9 @@ export interface MetaDocument {
   /** Of the document `schema`. */
   readonly version?: number
   readonly oldest?: number
+  /** Of the document `superusers` (`mongoSuperusers`). */
+  readonly keeper?: UserId
+  readonly demotions?: number
   /** Of the document `migration`: the process that migrates, and the end of its lock. */
   readonly holder?: string
   readonly until?: Date

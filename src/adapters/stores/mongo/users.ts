@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { UserStore } from '../../../application/ports/stores/user-store.ts'
+import type { UserStore, WriteOptions } from '../../../application/ports/stores/user-store.ts'
 import { Unavailable } from '../../../domain/refusal.ts'
-import type { User } from '../../../domain/user.ts'
+import { isActiveSuperuser, type User } from '../../../domain/user.ts'
 import { accountUniqueKey, emailUniqueKey, uniqueKeysOf } from '../unique-keys.ts'
 import { type Connection, latest } from './connection/connection.ts'
 import {
@@ -15,6 +15,7 @@ import {
   waiting,
   writtenFields,
 } from './documents.ts'
+import { mongoSuperusers } from './superusers.ts'
 
 /** The number of retries of a write that another process has made impossible meanwhile. */
 const repetitions = 7
@@ -22,13 +23,16 @@ const repetitions = 7
 const pauseMs = 5
 
 const present = { removed: { $exists: false } } as const
+const isNoSuperuser = { $or: [{ isActive: { $ne: true } }, { isSuperuser: { $ne: true } }] }
 const withoutOutbox = { projection: { outbox: 0 } } as const
 
 /**
  * Each write of a user writes one document. It sets named fields and never replaces the document: the relay changes
  * `outbox` between our read and our write.
  */
-export function mongoUserStore({ users, now, run, page, isDuplicate }: Connection): UserStore {
+export function mongoUserStore(connection: Connection): UserStore {
+  const { users, now, run, page, isDuplicate } = connection
+  const { mayLose } = mongoSuperusers(connection)
   const sameVersion = (user: User) => ({ _id: literal(user.id), version: literal(user.version), ...present })
 
   /**
@@ -56,6 +60,31 @@ export function mongoUserStore({ users, now, run, page, isDuplicate }: Connectio
     throw new Unavailable('other writes take and release an address or account all the time')
   }
 
+  /**
+   * Updates the stored version. One write is enough, except where the rights of an active superuser end.
+   *
+   * @param room matches an outbox with room, or `null`
+   * @param isAllowed whether the user may be an active superuser before the write
+   */
+  async function updated(
+    user: User,
+    update: object,
+    room: object | null,
+    isAllowed: boolean,
+    options: WriteOptions = {},
+  ): Promise<'updated' | 'stale' | 'last_superuser' | 'full'> {
+    const same = sameVersion(user)
+    const { matchedCount } = await users.updateOne({ ...same, ...room, ...(isAllowed ? {} : isNoSuperuser) }, update)
+    if (matchedCount === 1) return 'updated'
+    if (isAllowed && room === null) return 'stale'
+    const stored = await users.findOne(same, { projection: { isActive: 1, isSuperuser: 1 }, ...latest })
+    if (stored === null) return 'stale'
+    if (isAllowed || !isActiveSuperuser(stored)) return 'full'
+    const isLast = !(await mayLose(user.id))
+    if (isLast && !options.mayLeaveNoSuperuser) return 'last_superuser'
+    return updated(user, update, room, true)
+  }
+
   const one = (filter: object): Promise<User | null> =>
     run(async () => {
       const document = await users.findOne(filter, withoutOutbox)
@@ -77,35 +106,29 @@ export function mongoUserStore({ users, now, run, page, isDuplicate }: Connectio
         }),
       ),
 
-    replace: (user, events) =>
+    replace: (user, events, options) =>
       run(() =>
         unlessTaken(user, { _id: { $ne: literal(user.id) } }, async () => {
-          const same = sameVersion(user)
-          const room = roomFor(events)
-          const { matchedCount } = await users.updateOne(
-            { ...same, ...room },
-            {
-              $set: { ...writtenFields(user), uniqueKeys: uniqueKeysOf(user), version: user.version + 1 },
-              ...appended(events, now()),
-            },
-          )
-          if (matchedCount === 1) return 'stored' as const
-          const isStale = room === null || (await users.findOne(same, { projection: { _id: 1 }, ...latest })) === null
-          return isStale ? ('stale' as const) : ('full' as const)
+          const update = {
+            $set: { ...writtenFields(user), uniqueKeys: uniqueKeysOf(user), version: user.version + 1 },
+            ...appended(events, now()),
+          }
+          const outcome = await updated(user, update, roomFor(events), isActiveSuperuser(user), options)
+          return outcome === 'updated' ? 'stored' : outcome
         }),
       ),
 
     /** Until its events are distributed, the record stays as a tombstone. It releases address and accounts at once. */
-    remove: (user, events) =>
+    remove: (user, events, options) =>
       run(async () => {
-        const same = sameVersion(user)
         const tombstone = {
           $set: { uniqueKeys: [noUserKey(user.id)], removed: true as const },
           $unset: personalFields(user),
           ...appended(events, now()),
         }
-        const { matchedCount } = await users.updateOne(same, tombstone)
-        return matchedCount === 1 ? 'removed' : 'stale'
+        const outcome = await updated(user, tombstone, null, false, options)
+        if (outcome === 'updated') return 'removed'
+        return outcome === 'last_superuser' ? outcome : 'stale'
       }),
 
     async list(limit, after) {

@@ -4,6 +4,11 @@ import type { UserId } from '../../../domain/ids.ts'
 import type { User } from '../../../domain/user.ts'
 import type { Page } from './page.ts'
 
+/** A write that may leave no active superuser. */
+export interface WriteOptions {
+  readonly mayLeaveNoSuperuser?: boolean
+}
+
 /** Users. A user and its waiting events are one aggregate: they are written together or not at all. */
 export interface UserStore {
   find(id: UserId): Promise<User | null>
@@ -20,21 +25,30 @@ export interface UserStore {
 
   /**
    * Writes `user` only if the stored version is still `user.version`, and stores version + 1. `'stale'` when the
-   * version differs or the user is gone, even if a key is taken. `'full'` when too many events wait (`haveRoom`), dead
-   * letters not counted. Otherwise like `insert`, except that the user's own address and accounts do not count as
+   * version differs or the user is gone, even if a key is taken. `'last_superuser'` when the stored user is the only
+   * active superuser, and `user` is none, unless the options allow it. `'full'` when too many events wait (`haveRoom`),
+   * dead letters not counted. Otherwise like `insert`, except that the user's own address and accounts do not count as
    * taken. Keys that the user no longer has become free.
+   *
+   * Of any number of concurrent calls of `replace` and `remove` that the options do not allow it, none leaves the store
+   * without an active superuser.
    */
   replace(
     user: User,
     events: readonly AccountEvent[],
-  ): Promise<'stored' | 'stale' | 'full' | 'email_taken' | 'account_taken'>
+    options?: WriteOptions,
+  ): Promise<'stored' | 'stale' | 'last_superuser' | 'full' | 'email_taken' | 'account_taken'>
 
   /**
    * Removes the user only if the stored version is still `user.version`; `'removed'` for exactly one caller. Address
    * and accounts become free; the events stay. At least one event is required, because its delivery removes the sessions
-   * and tokens of the user.
+   * and tokens of the user. `'last_superuser'` as in `replace`: nothing was written.
    */
-  remove(user: User, events: readonly [AccountEvent, ...AccountEvent[]]): Promise<'removed' | 'stale'>
+  remove(
+    user: User,
+    events: readonly [AccountEvent, ...AccountEvent[]],
+    options?: WriteOptions,
+  ): Promise<'removed' | 'stale' | 'last_superuser'>
 
   /** A page of at most `limit` users in the order of their ids, behind the id `after`. */
   list(limit: number, after: string | null): Promise<Page<User>>

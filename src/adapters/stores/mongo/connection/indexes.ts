@@ -12,6 +12,8 @@ const indexes: Readonly<Record<string, readonly (IndexDescription & { readonly n
   users: [
     { key: { uniqueKeys: 1 }, name: 'uniqueKeys', unique: true },
     { key: { passwordScheme: 1 }, name: 'passwordScheme' },
+    // Partial: few users are superusers.
+    { key: { isSuperuser: 1 }, name: 'superusers', partialFilterExpression: { isSuperuser: true } },
     // Sparse: few users have waiting events.
     { key: { 'outbox.dueAt': 1 }, name: 'dueAt', sparse: true },
   ],

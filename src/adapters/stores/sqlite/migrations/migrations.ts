@@ -3,9 +3,10 @@ import { type Migrations, migrateFirst, missingMigrations, type Schema, schemaAf
 import { firstTables } from './0006-first-tables.ts'
 import { provedLogins } from './0007-proved-logins.ts'
 import { sinks } from './0008-sinks.ts'
+import { activeSuperusers } from './0009-active-superusers.ts'
 
 /** Every migration of the file, in its order. */
-export const migrations: Migrations<Database> = [firstTables, provedLogins, sinks]
+export const migrations: Migrations<Database> = [firstTables, provedLogins, sinks, activeSuperusers]
 
 /**
  * Runs the missing migrations in one transaction. The writer tries again while another process holds the lock of the file.

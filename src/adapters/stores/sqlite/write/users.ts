@@ -1,15 +1,15 @@
 import { type EmailKey, emailKey } from '../../../../domain/email.ts'
 import type { UserId } from '../../../../domain/ids.ts'
 import { passwordScheme } from '../../../../domain/password.ts'
-import type { User } from '../../../../domain/user.ts'
+import { isActiveSuperuser, type User } from '../../../../domain/user.ts'
 import type { InThread, Writes } from '../protocol.ts'
 import { rowIdOf, type UserRow } from '../rows.ts'
 import { insertInto, type Statements } from '../statements.ts'
 import { appendEvents, hasRoom } from './outbox.ts'
 
 /**
- * Every batch holds the file's lock from its beginning, so no other process writes between the check of the unique keys
- * and the write.
+ * Every batch holds the file's lock from its beginning, so no other process writes between the checks of a write and the
+ * write.
  */
 export function userWrites(sql: Statements): InThread<Writes['users']> {
   function putAccounts(user: User): void {
@@ -37,6 +37,15 @@ export function userWrites(sql: Statements): InThread<Writes['users']> {
     return sql<[bigint]>('SELECT 1 FROM users WHERE row_id = ?').get(rowId) === undefined ? rowId : null
   }
 
+  const storedVersion = (id: UserId): number | undefined =>
+    sql<[UserId], { version: number }>('SELECT version FROM users WHERE id = ?').get(id)?.version
+
+  function isLastSuperuser(id: UserId): boolean {
+    const some = 'SELECT id FROM users WHERE is_active = 1 AND is_superuser = 1'
+    const isOne = sql<[UserId]>(`${some} AND id = ?`).get(id) !== undefined
+    return isOne && sql<[UserId]>(`${some} AND id <> ? LIMIT 1`).get(id) === undefined
+  }
+
   return {
     insert(now, user, events) {
       const conflict = conflictOf(user, null)
@@ -48,9 +57,9 @@ export function userWrites(sql: Statements): InThread<Writes['users']> {
       return 'stored'
     },
 
-    replace(now, user, events) {
-      const stored = sql<[UserId], { version: number }>('SELECT version FROM users WHERE id = ?').get(user.id)
-      if (stored?.version !== user.version) return 'stale'
+    replace(now, user, events, { mayLeaveNoSuperuser = false } = {}) {
+      if (storedVersion(user.id) !== user.version) return 'stale'
+      if (!mayLeaveNoSuperuser && !isActiveSuperuser(user) && isLastSuperuser(user.id)) return 'last_superuser'
       if (!hasRoom(sql, user.id, events)) return 'full'
       const conflict = conflictOf(user, user.id)
       if (conflict !== null) return conflict
@@ -63,9 +72,10 @@ export function userWrites(sql: Statements): InThread<Writes['users']> {
       return 'stored'
     },
 
-    remove(now, user, events) {
-      const remove = sql<[UserId, number]>('DELETE FROM users WHERE id = ? AND version = ?')
-      if (remove.run(user.id, user.version).changes === 0) return 'stale'
+    remove(now, user, events, { mayLeaveNoSuperuser = false } = {}) {
+      if (storedVersion(user.id) !== user.version) return 'stale'
+      if (!mayLeaveNoSuperuser && isLastSuperuser(user.id)) return 'last_superuser'
+      sql<[UserId]>('DELETE FROM users WHERE id = ?').run(user.id)
       appendEvents(sql, user.id, events, now)
       return 'removed'
     },
