@@ -43,7 +43,8 @@ export {
 export { VerifyUser } from './application/one-time-tokens/verify-user.ts'
 
 // Limits: the needs of use cases that limit guessing
-export { CountedLimits, type LimitFigures } from './application/limits/counted-limits.ts'
+export { CountedLimits } from './application/limits/counted-limits.ts'
+export type { LimitFigures } from './application/limits/counters.ts'
 export { type Attack, type AttackReport, ReportAttack } from './application/limits/report-attack.ts'
 export { unlimited } from './application/limits/limits.ts'
 

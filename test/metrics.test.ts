@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { get } from 'node:http'
 import { expect } from 'chai'
-import { limitNames } from '../src/application/limits/counted-limits.ts'
+import { limitNames } from '../src/application/limits/counters.ts'
 import { eventually } from './support/eventually.ts'
 import { call, goodPassword, logIn, register } from './support/http/client.ts'
 import { projectFile } from './support/project/readme-blocks.ts'

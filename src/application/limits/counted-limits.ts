@@ -1,71 +1,21 @@
-import { type ClientNetwork, networksOf } from '../../domain/client-networks.ts'
 import { type EmailKey, mailboxKey } from '../../domain/email.ts'
 import { restSeconds } from '../../domain/one-time-token.ts'
 import { LimitReached, Refusal } from '../../domain/refusal.ts'
 import type { DeviceTokens } from '../ports/device-tokens.ts'
-import type { KeyRing } from '../ports/key-ring.ts'
 import type { Limiter } from '../ports/stores/limiter.ts'
+import { type Counter, type CounterNeeds, counterOf, countersOf, knownDevices, pauseOf, windows } from './counters.ts'
 import type { ClientLimit, Limits, PasswordAttempt, TokenDemand } from './limits.ts'
 import type { Attack } from './report-attack.ts'
 
-/** The settings `limits`. */
-export interface LimitFigures {
-  readonly passwordsPerClient: number
-  readonly passwordsBeforePauses: number
-  readonly longestPauseSeconds: number
-  readonly passwordsPerAccount: number
-  readonly passwordsPerDevice: number
-  readonly registrationsPerClient: number
-  readonly tokenRequestsPerClient: number
-  readonly wrongTokensPerClient: number
-  readonly oauthRequestsPerClient: number
-  readonly tokensPerAddress: number
-}
-
-interface Needs {
+interface Needs extends CounterNeeds {
   limiter: Limiter
-  keyRing: Pick<KeyRing, 'counterKey'>
   deviceTokens: Pick<DeviceTokens, 'idOf'>
-  figures: LimitFigures
   clock: () => Date
   /** Called for each attempt that the counter of an account refuses. */
   attacked: (attack: Attack) => void
   /** Called for the first request of a window that gets no token, because the address has reached its limit. */
   withheld: (demand: Pick<TokenDemand, 'purpose' | 'requestId'>) => void
 }
-
-const tenMinutes = 600
-const hour = 3600
-
-/** The windows of the counters in seconds, by the settings that have their figures. */
-const windows = {
-  passwordsPerClient: tenMinutes,
-  passwordsBeforePauses: hour,
-  passwordsPerAccount: hour,
-  passwordsPerDevice: hour,
-  registrationsPerClient: hour,
-  tokenRequestsPerClient: hour,
-  wrongTokensPerClient: tenMinutes,
-  oauthRequestsPerClient: tenMinutes,
-  tokensPerAddress: hour,
-} as const satisfies Partial<Record<keyof LimitFigures, number>>
-
-type CounterName = keyof typeof windows
-
-/** The names of the limits that requests can reach, also that of open journeys. */
-export const limitNames: readonly string[] = [...Object.keys(windows), 'maxOpenJourneys']
-
-interface Counter {
-  readonly name: CounterName
-  readonly key: string
-  /** The points that it allows. */
-  readonly most: number
-  /** The network that it counts; `null` if it counts no client. */
-  readonly network: string | null
-}
-
-/** Names the counter of all device tokens of an account. */
-const knownDevices = 'devices'
 
 /** A point that an attempt has added to a counter. */
 interface Taken extends Counter {
@@ -113,7 +63,7 @@ export class CountedLimits implements Limits {
 
   async request<R>(limit: ClientLimit, client: string | null, work: () => Promise<R>): Promise<R> {
     if (client === null) return await work()
-    const taken = await this.#take(this.#countersOf(client, `${limit}PerClient`))
+    const taken = await this.#take(countersOf(this.#needs, client, `${limit}PerClient`))
     if (limit !== 'wrongTokens') return await work()
 
     let isWrong = false
@@ -132,7 +82,7 @@ export class CountedLimits implements Limits {
     // Strangers can use up the tokens of an address. So the browsers of its owner have a counter of their own.
     const isKnown = device !== null && deviceTokens.idOf(device, account) !== null
     const keyOf = (subject: string): string =>
-      this.#counter('tokensPerAddress', purpose, subject, ...(isKnown ? [knownDevices] : [])).key
+      counterOf(this.#needs, 'tokensPerAddress', purpose, subject, ...(isKnown ? [knownDevices] : [])).key
 
     // The requests of a minute get one token, so they count once. Otherwise an impatient user would get no more tokens.
     const minute = Math.floor(this.#now() / 1000 / restSeconds)
@@ -145,7 +95,9 @@ export class CountedLimits implements Limits {
   }
 
   async mayTellSignIn(account: EmailKey): Promise<boolean> {
-    const [counted] = await this.#count([this.#counter('tokensPerAddress', 'new_sign_in', mailboxKey(account))])
+    const [counted] = await this.#count([
+      counterOf(this.#needs, 'tokensPerAddress', 'new_sign_in', mailboxKey(account)),
+    ])
     return counted !== undefined && counted.points <= counted.most
   }
 
@@ -153,14 +105,15 @@ export class CountedLimits implements Limits {
   async #takePassword({ client, account, device, requestId }: PasswordAttempt, taken: Taken[]): Promise<void> {
     const { deviceTokens, attacked } = this.#needs
     const deviceId = device === null || account === null ? null : deviceTokens.idOf(device, account)
-    const perClient = client === null ? [] : this.#countersOf(client, 'passwordsPerClient')
+    const perClient = client === null ? [] : countersOf(this.#needs, client, 'passwordsPerClient')
     const isStranger = client !== null && account !== null && deviceId === null
-    const pairs = isStranger ? this.#countersOf(client, 'passwordsBeforePauses', account) : []
+    const pairs = isStranger ? countersOf(this.#needs, client, 'passwordsBeforePauses', account) : []
     this.#refuseAgain([...perClient.map(({ key }) => key), ...pairs.map(({ key }) => pauseOf(key))])
 
     taken.push(...(await this.#take(perClient)))
     if (account === null) return
-    if (deviceId !== null) taken.push(...(await this.#take([this.#counter('passwordsPerDevice', account, deviceId)])))
+    if (deviceId !== null)
+      taken.push(...(await this.#take([counterOf(this.#needs, 'passwordsPerDevice', account, deviceId)])))
     const counted = await this.#count(pairs)
     taken.push(...counted)
     for (const pair of counted) await this.#pause(pair)
@@ -177,10 +130,10 @@ export class CountedLimits implements Limits {
    * the strangers' counter, so this limit never refuses a browser with a device token where it allows a stranger.
    */
   async #takeOfAccount(account: EmailKey, hasDevice: boolean): Promise<readonly Taken[]> {
-    const strangers = this.#counter('passwordsPerAccount', account)
+    const strangers = counterOf(this.#needs, 'passwordsPerAccount', account)
     if (!hasDevice) return await this.#take([strangers])
     try {
-      return await this.#take([this.#counter('passwordsPerAccount', account, knownDevices)])
+      return await this.#take([counterOf(this.#needs, 'passwordsPerAccount', account, knownDevices)])
     } catch (thrown) {
       if (!(thrown instanceof LimitReached)) throw thrown
       return await this.#take([strangers])
@@ -235,21 +188,6 @@ export class CountedLimits implements Limits {
     )
   }
 
-  #counter(name: CounterName, ...subject: readonly string[]): Counter {
-    return this.#counterOf(null, name, subject)
-  }
-
-  /** A counter for each network of a client. */
-  #countersOf(client: string, name: CounterName, ...subject: readonly string[]): readonly Counter[] {
-    return networksOf(client).map((network) => this.#counterOf(network, name, [network.name, ...subject]))
-  }
-
-  #counterOf(network: ClientNetwork | null, name: CounterName, subject: readonly string[]): Counter {
-    const { keyRing, figures } = this.#needs
-    const key = `${name}:${keyRing.counterKey(...subject)}`
-    return { name, key, most: figures[name] * (network?.multiple ?? 1), network: network?.name ?? null }
-  }
-
   async #giveBack(taken: readonly Taken[]): Promise<void> {
     const now = this.#now()
     for (const { key } of taken) this.#refused.delete(key)
@@ -275,8 +213,6 @@ export class CountedLimits implements Limits {
 function reached({ name, network }: Pick<Counter, 'name' | 'network'>, milliseconds: number): LimitReached {
   return new LimitReached(`limits.${name}`, milliseconds / 1000, network)
 }
-
-const pauseOf = (key: string): string => `${key}:pause`
 
 function refusesToken(thrown: unknown): boolean {
   return thrown instanceof Refusal && ['RESET_PASSWORD_BAD_TOKEN', 'VERIFY_USER_BAD_TOKEN'].includes(thrown.code)

@@ -1,7 +1,7 @@
 import type { LoginOutcome, MailOutcome, Metrics, StoreOperation } from '../../adapters/metrics/metrics.ts'
 import type { StoreHandle } from '../../adapters/stores/store-backend.ts'
 import { type PortName, portNames, storePorts } from '../../adapters/stores/store-ports.ts'
-import { limitNames } from '../../application/limits/counted-limits.ts'
+import { limitNames } from '../../application/limits/counters.ts'
 import type { Limits } from '../../application/limits/limits.ts'
 import { isFinal } from '../../application/ports/event-handlers.ts'
 import type { Mailer } from '../../application/ports/mailer.ts'

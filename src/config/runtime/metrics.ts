@@ -1,7 +1,7 @@
 import { backlogOf } from '../../adapters/metrics/backlog.ts'
 import type { Metrics } from '../../adapters/metrics/metrics.ts'
 import type { OpenTenants } from '../../adapters/tenants/directory.ts'
-import { limitNames } from '../../application/limits/counted-limits.ts'
+import { limitNames } from '../../application/limits/counters.ts'
 import { recent } from '../../lib/recent.ts'
 import { urlHost } from '../../lib/url-host.ts'
 import type { SharedResources } from '../composition/shared-resources.ts'

@@ -42,6 +42,15 @@ export function limiterContract({ on }: Cases<Limiter>): void {
     assert.equal((await second.add(unknown, 3, 60)).points, 3)
   })
 
+  on('reads a counter by an addition of 0, and leaves none where there was none', async ({ store, second }) => {
+    const [key, missing] = [aKey(), aKey()]
+    const { expiresIn } = await store.add(key, 3, 60)
+    const read = await second.add(key, 0, 1)
+    assert.ok(read.points === 3 && read.expiresIn > 50_000 && read.expiresIn <= expiresIn, JSON.stringify(read))
+    assert.equal((await second.add(missing, 0, 1)).points, 0)
+    assert.ok((await store.add(missing, 1, 3600)).expiresIn > 3_500_000)
+  })
+
   on('keeps what is added while the last point is subtracted', async ({ store, atOnce }) => {
     const keys = range(callers).map(aKey)
     const twice = keys.flatMap((key) => [key, key])

@@ -5,4 +5,7 @@ export interface SecretMark {
    * another secret. Of two concurrent first starts, one is the first.
    */
   check(mark: string): Promise<'first' | 'same' | 'other'>
+
+  /** Stores `mark` in place of any other one, because an operator has replaced the secret. */
+  replace(mark: string): Promise<void>
 }
