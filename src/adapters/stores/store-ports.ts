@@ -86,7 +86,7 @@ export const storePorts: { readonly [Name in PortName]-?: PortFacts<Required<Sto
     },
   },
   expiringIds: { records: 'expiring_ids', methods: { add: 'write', has: 'read', sweep: 'write' } },
-  secretMark: { records: 'secret_mark', methods: { check: 'write' } },
+  secretMark: { records: 'secret_mark', methods: { check: 'write', replace: 'write' } },
   sessions: {
     records: 'sessions',
     methods: {

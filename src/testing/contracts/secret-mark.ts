@@ -13,6 +13,14 @@ export function secretMarkContract({ onNew }: Cases<SecretMark>): void {
     assert.equal(await second.check('mark'), 'same')
   })
 
+  onNew('replaces the mark, also where there is none', async ({ store, second }) => {
+    await store.replace('mark')
+    assert.equal(await second.check('mark'), 'same')
+    await second.replace('another')
+    assert.equal(await store.check('mark'), 'other')
+    assert.equal(await store.check('another'), 'same')
+  })
+
   onNew('answers first to exactly one of many concurrent first starts', async ({ atOnce }) => {
     const marks = range(16).map((at) => (at < 8 ? 'mark' : 'another'))
     const outcomes = await atOnce(marks, (one, mark) => one.check(mark))

@@ -56,7 +56,7 @@ export function everyOperation(store: StorePorts): Operations {
       sweepDeadRequests: () => tokenRequests.sweepDead(now, 10),
       settleRequests: () => tokenRequests.settle([request]),
     }),
-    ...(secretMark && { checkSecret: () => secretMark.check('mark') }),
+    ...(secretMark && { checkSecret: () => secretMark.check('mark'), replaceSecret: () => secretMark.replace('mark') }),
     ...(expiringIds && {
       addId: () => expiringIds.add('id', now),
       hasId: () => expiringIds.has('id'),

@@ -8,5 +8,8 @@ export function memorySecretMark(): SecretMark {
       first = mark
       return 'first'
     },
+    async replace(mark) {
+      first = mark
+    },
   }
 }

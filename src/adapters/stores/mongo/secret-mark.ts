@@ -17,5 +17,10 @@ export function mongoSecretMark({ meta, run, isDuplicate }: Connection): SecretM
         if (stored === null) throw new Unavailable('the mark of the secret was removed while it was read')
         return stored.mark === mark ? 'same' : 'other'
       }),
+
+    replace: (mark) =>
+      run(async () => {
+        await meta.replaceOne({ _id: 'secret' }, { mark }, { upsert: true })
+      }),
   }
 }

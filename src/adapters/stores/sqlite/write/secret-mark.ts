@@ -11,5 +11,9 @@ export function secretMarkWrites(sql: Statements): InThread<Writes['secretMark']
       const kept = sql<[], { value: string }>(`SELECT value FROM meta WHERE name = 'secret-mark'`).get()
       return kept?.value === mark ? 'same' : 'other'
     },
+
+    replace(_now, mark) {
+      sql<[string]>(`INSERT OR REPLACE INTO meta (name, value) VALUES ('secret-mark', ?)`).run(mark)
+    },
   }
 }
