@@ -70,6 +70,14 @@ describe('the documents', () => {
     expect(paths.filter(({ path }) => path !== written && !isThere(path))).to.deep.equal([])
   })
 
+  it('change data by commands only, because the image and the package have no other program for that', () => {
+    const forOperators = documents.filter(({ name }) => name !== 'CONTRIBUTING.md')
+    const found = forOperators.filter(({ text }) =>
+      /\bscripts\/|DELETE FROM|SELECT |deleteMany|better-sqlite3'\)/.test(text),
+    )
+    expect(found.map(({ name }) => name)).to.deep.equal([])
+  })
+
   it('run the executable of the clone, never a package of that name from a registry', () => {
     for (const { name, text } of documents) expect(text, name).not.to.match(/npx (?!--no-install )(\S+ )*portcullis/)
   })

@@ -25,9 +25,14 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
       'settings file (default: PORTCULLIS_CONFIG, otherwise portcullis.config.json if it exists)',
     )
     .option('-t, --tenant <name>', 'the tenant that the command is for')
+    .option('--json', 'print results as JSON: a document, or a line for each item of a list')
   const globalOptions = (): GlobalOptions => {
-    const { config: configFile, tenant } = program.opts<{ config?: string; tenant?: string }>()
-    return { configFile, tenant }
+    const {
+      config: configFile,
+      tenant,
+      json = false,
+    } = program.opts<{ config?: string; tenant?: string; json?: true }>()
+    return { configFile, tenant, json }
   }
 
   const run = <O extends object>(command: (options: GlobalOptions & O) => Promise<ExitCode>) => {
@@ -64,9 +69,27 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .description('Print the faults of all tenants, or of the one of --tenant; exit code 2 if there are any')
     .action(run(async (options) => (await import('./commands/tenants.ts')).checkTenants(options)))
 
+  type Who = GlobalOptions & { readonly who: string }
+  /** A command for one user, who is named by address or id. */
+  const forOne = <O extends object>(
+    group: Command,
+    name: string,
+    description: string,
+    command: (options: Who & O) => Promise<ExitCode>,
+  ): Command =>
+    group
+      .command(name)
+      .description(description)
+      .argument('<address-or-id>', 'the address of the user, or the id')
+      .action(async (who: string, options: O) => {
+        code = await command({ ...globalOptions(), ...options, who })
+      })
+
+  const force = ['--force', 'also the last active superuser'] as const
+
   const superuser = program
     .command('superuser')
-    .description('Create superusers, who may read, change and delete all users')
+    .description('Create, list and demote superusers, who may read, change and delete all users')
   superuser
     .command('create')
     .description('Create an active, verified superuser; needs only the store of users')
@@ -81,25 +104,23 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
         (await import('./commands/superuser.ts')).createSuperuser(options),
       ),
     )
+  superuser
+    .command('list')
+    .description('List the superusers: id, address, flags, time of creation')
+    .action(run(async (options) => (await import('./commands/superuser.ts')).listSuperusers(options)))
+  forOne<{ force?: true }>(superuser, 'demote', 'Take the rights of a superuser from a user', async (options) =>
+    (await import('./commands/user-changes.ts')).demoteSuperuser(options),
+  ).option(...force)
 
   const user = program
     .command('user')
-    .description('Find, disable and delete users, and make links that reset passwords')
-  type UserCommands = typeof import('./commands/user.ts')
-  const forOne = (
-    name: string,
-    description: string,
-    command: (of: UserCommands, options: GlobalOptions & { who: string; force?: true }) => Promise<ExitCode>,
-  ): Command =>
-    user
-      .command(name)
-      .description(description)
-      .argument('<address>', 'the address of the user, or the id')
-      .action(async (who: string, options: { force?: true }) => {
-        code = await command(await import('./commands/user.ts'), { ...globalOptions(), ...options, who })
-      })
-  const force = ['--force', 'also the last active superuser'] as const
-  forOne('show', 'Print a user', (of, options) => of.showUser(options))
+    .description('Find and change users. A command for one user takes the address or the id')
+  forOne<{ client?: string }>(
+    user,
+    'show',
+    'Print a user, with linked accounts, stored sessions and the limits that the address has used',
+    async (options) => (await import('./commands/user.ts')).showUser(options),
+  ).option('--client <address>', 'also print the limits of this IP address, and its pauses for this user')
   user
     .command('list')
     .description('List users, the oldest first: id, address, flags, time of creation')
@@ -111,16 +132,57 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
         (await import('./commands/user.ts')).listUsers(options),
       ),
     )
-  forOne('disable', 'Disable a user: no more logins, and all sessions end', (of, options) =>
-    of.setActive({ ...options, isActive: false }),
-  ).option(...force)
-  forOne('enable', 'Let a disabled user log in again', (of, options) => of.setActive({ ...options, isActive: true }))
-  forOne('delete', 'Delete a user with all sessions, unless your handler on_before_delete objects', (of, options) =>
-    of.deleteUser(options),
-  ).option(...force)
-  forOne('reset-link', 'Print a link with which the user can set a new password, once', (of, options) =>
-    of.printResetLink(options),
+  forOne(user, 'sessions', 'List the stored sessions of a user, the newest first', async (options) =>
+    (await import('./commands/user.ts')).listSessions(options),
   )
+  forOne(user, 'end-sessions', 'End every login of a user, also with JWTs', async (options) =>
+    (await import('./commands/user-changes.ts')).endSessions(options),
+  )
+  forOne(user, 'verify', 'Mark the address of a user as verified', async (options) =>
+    (await import('./commands/user-changes.ts')).verifyUser(options),
+  )
+  forOne<{ force?: true }>(user, 'disable', 'Disable a user: no more logins, and all sessions end', async (options) =>
+    (await import('./commands/user-changes.ts')).setActive({ ...options, isActive: false }),
+  ).option(...force)
+  forOne(user, 'enable', 'Let a disabled user log in again', async (options) =>
+    (await import('./commands/user-changes.ts')).setActive({ ...options, isActive: true }),
+  )
+  forOne<{ yes?: true; force?: true }>(
+    user,
+    'delete',
+    'Delete a user with all sessions, unless your handler on_before_delete objects',
+    async (options) => (await import('./commands/user-changes.ts')).deleteUser(options),
+  )
+    .option(...force)
+    .option('--yes', 'do not ask')
+  forOne(user, 'reset-link', 'Print a link with which the user can set a new password, once', async (options) =>
+    (await import('./commands/user-changes.ts')).printResetLink(options),
+  )
+  user
+    .command('set-email')
+    .description('Give a user another address, which is not verified then')
+    .argument('<address-or-id>', 'the present address of the user, or the id')
+    .argument('<new-address>', 'the new address')
+    .action(async (who: string, address: string) => {
+      code = await (await import('./commands/user-changes.ts')).setEmail({ ...globalOptions(), who, address })
+    })
+
+  program
+    .command('sessions')
+    .description('End sessions')
+    .command('end')
+    .description('End every login of every user, also with JWTs. May be repeated after an interruption')
+    .requiredOption('--all', 'of all users; for one user: user end-sessions')
+    .option('--yes', 'do not ask')
+    .action(run<{ yes?: true }>(async (options) => (await import('./commands/sessions.ts')).endAllSessions(options)))
+
+  program
+    .command('secret')
+    .description('Replace the secret')
+    .command('replace')
+    .description('Bind the users to the secret of the settings, or to a new one in the data folder')
+    .option('--yes', 'do not ask')
+    .action(run<{ yes?: true }>(async (options) => (await import('./commands/secret.ts')).replaceSecret(options)))
 
   const config = program.command('config').description('Check the settings')
   config

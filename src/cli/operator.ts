@@ -1,17 +1,20 @@
 import { existsSync } from 'node:fs'
-import { portsFor, type RolePorts, type StoreHandle } from '../adapters/stores/store-backend.ts'
+import { portsFor, type StoreHandle, type StoreRole } from '../adapters/stores/store-backend.ts'
 import type { CausingRequest } from '../application/event-metadata.ts'
 import { unlimited } from '../application/limits/limits.ts'
+import { type LimitState, ReadLimits } from '../application/limits/read-limits.ts'
+import type { SessionView } from '../application/sign-in/list-sessions.ts'
 import { useCasesOf } from '../config/composition/container.ts'
 import { openModule, sinkNamesOf } from '../config/composition/handlers.ts'
 import { pageFor } from '../config/composition/mail.ts'
-import { bindSecret, keyRingOf, resolveSecret } from '../config/composition/master-secret.ts'
+import { bindSecret, hasSecret, keyRingOf, replaceSecret, resolveSecret } from '../config/composition/master-secret.ts'
 import { lifetimesOf, userPortsOf } from '../config/composition/ports.ts'
 import { openHasher, openHashPool } from '../config/composition/shared-resources.ts'
 import { distinctStores, placed, pluginOf } from '../config/plugins/stores.ts'
 import { settingsFault } from '../config/settings/schema/fault.ts'
 import type { Settings } from '../config/settings/schema/schema.ts'
 import type { TenantSettings } from '../config/settings/tenants.ts'
+import { emailKey } from '../domain/email.ts'
 import type { User } from '../domain/user.ts'
 import { openRole } from './open-role.ts'
 
@@ -39,8 +42,9 @@ export async function openOperator(
   const handle = await openRole('users', owner)
   const { users, outbox, tokenRequests, secretMark } = portsFor('users', stores.users.kind, handle)
   const hasher = openHasher(settings, openHashPool(passwords))
+  const clock = () => new Date()
   const ports = {
-    ...userPortsOf(settings, { users, hasher, clock: () => new Date() }),
+    ...userPortsOf(settings, { users, hasher, clock }),
     tenant,
     outbox,
     tokenRequests,
@@ -57,6 +61,7 @@ export async function openOperator(
       'promoteUser',
       'listUsers',
       'changeAccount',
+      'logOutEverywhere',
       'listUndelivered',
       'retryDeliveries',
       'discardDeliveries',
@@ -88,7 +93,8 @@ export async function openOperator(
       refuseDeadLink(settings)
       const master = await resolveSecret(settings)
       await bindSecret({ secretMark }, master, tenant)
-      const { tokens, close } = await openTokens(owner, handle)
+      const { store, close } = await openBeside('tokens', owner, handle)
+      const { tokens } = portsFor('tokens', stores.tokens.kind, store)
       try {
         const keyRing = keyRingOf(master, tenant)
         const issued = await useCasesOf({ ...ports, tokens, keyRing }, ['issueResetToken']).issueResetToken.execute(
@@ -97,6 +103,47 @@ export async function openOperator(
         if (issued === null) return null
         const { token, expiresAt } = issued
         return { link: `${pageFor('reset_password', settings, publicUrl)}#token=${token}`, expiresAt }
+      } finally {
+        await close()
+      }
+    },
+
+    /** Binds the users to another secret: that of the settings, or a new one in the data folder. */
+    replaceSecret: () => replaceSecret({ secretMark }, settings, tenant),
+
+    /** The stored sessions of a user. Throws `SettingsFault` where only the serving process has them. */
+    async sessionsOf(user: User): Promise<readonly SessionView[]> {
+      const { store, close } = await openBeside('sessions', owner, handle)
+      try {
+        const { sessions } = portsFor('sessions', stores.sessions.kind, store)
+        const { listSessions } = useCasesOf({ ...ports, sessions }, ['listSessions'])
+        return await listSessions.execute({ by: { type: 'command' }, target: user })
+      } finally {
+        await close()
+      }
+    },
+
+    /**
+     * The limits that the address of a user has used, and those of a `client` for it. Returns the reason if nobody but the
+     * serving process knows them.
+     */
+    async limitsOf(user: User, client: string | null): Promise<readonly LimitState[] | { readonly unknown: string }> {
+      if (!settings.limits.enabled) return { unknown: 'limits.enabled is off' }
+      if (stores.sessions.kind === 'memory') return { unknown: 'stores.sessions.kind is memory' }
+      if (!hasSecret(settings)) return { unknown: 'the secret is not set' } // the keys of the counters depend on it
+      const master = await resolveSecret(settings)
+      await bindSecret({ secretMark }, master, tenant)
+      const { store, close } = await openBeside('sessions', owner, handle)
+      try {
+        const { limiter } = store
+        if (limiter === undefined) return { unknown: 'the store of the sessions has no counters' }
+        const readLimits = new ReadLimits({
+          limiter,
+          clock,
+          keyRing: keyRingOf(master, tenant),
+          figures: settings.limits,
+        })
+        return await readLimits.execute({ account: emailKey(user.email), client })
       } finally {
         await close()
       }
@@ -121,20 +168,21 @@ function refuseDeadLink({ mail, pages, routers }: Settings): void {
   }
 }
 
-/** The store of the tokens, which may be that of the users. */
-async function openTokens(
+/** The store of a role, which may be that of the users. */
+async function openBeside(
+  role: 'sessions' | 'tokens',
   tenant: Pick<TenantSettings, 'id' | 'pathPrefix' | 'settings'>,
   ofUsers: StoreHandle,
-): Promise<RolePorts<'tokens'> & Pick<StoreHandle, 'close'>> {
+): Promise<{ readonly store: StoreHandle; readonly close: () => Promise<void> }> {
   const { stores } = tenant.settings
-  const isTheirs = distinctStores(stores).some(({ roles }) => roles.includes('users') && roles.includes('tokens'))
-  if (isTheirs) return { ...portsFor('tokens', stores.tokens.kind, ofUsers), close: async () => undefined }
-  refuseMemory('tokens', { stores })
-  const handle = await openRole('tokens', tenant)
-  return { ...portsFor('tokens', stores.tokens.kind, handle), close: () => handle.close() }
+  const isTheirs = distinctStores(stores).some(({ roles }) => roles.includes('users') && roles.includes(role))
+  if (isTheirs) return { store: ofUsers, close: async () => undefined }
+  refuseMemory(role, { stores })
+  const store = await openRole(role, tenant)
+  return { store, close: () => store.close() }
 }
 
-function refuseMemory(role: 'users' | 'tokens', { stores }: Pick<Settings, 'stores'>): void {
+function refuseMemory(role: StoreRole, { stores }: Pick<Settings, 'stores'>): void {
   if (stores[role].kind !== 'memory') return
   const message = `is memory: only the serving process can reach such ${role}`
   throw settingsFault(`stores.${role}.kind`, message)

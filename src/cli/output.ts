@@ -1,5 +1,3 @@
-import { createInterface } from 'node:readline/promises'
-
 /** 0: done. 1: refused or failed. 2: wrong settings or arguments. */
 export type ExitCode = 0 | 1 | 2
 
@@ -8,19 +6,34 @@ export function warn(text: string): void {
   process.stderr.write(`portcullis: ${text}\n`)
 }
 
-/** Resolves when a slow reader has taken the line; `false` if nobody reads any more. */
-export async function printed(line: string): Promise<boolean> {
-  await new Promise<void>((resolve) => process.stdout.write(line, () => resolve()))
+/** Tells the operator something beside the result. */
+export function remark(text: string): void {
+  process.stderr.write(`${text}\n`)
+}
+
+/**
+ * Prints a result on standard output: the text, or with `--json` the document in one line. Resolves when a slow reader has
+ * taken it; `false` if nobody reads any more.
+ */
+export async function printed({ json }: { readonly json: boolean }, text: string, document: object): Promise<boolean> {
+  const line = json ? JSON.stringify(document) : text
+  await new Promise<void>((resolve) => process.stdout.write(`${line}\n`, () => resolve()))
   return process.stdout.writable
 }
 
-/** Whether the operator at the terminal agrees. `false` without a terminal. */
-export async function confirmed(question: string): Promise<boolean> {
-  if (!process.stdin.isTTY) return false
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim())
-  } finally {
-    terminal.close()
-  }
+/** Prints a table: its text, or with `--json` each row as a line. */
+export async function printedRows(
+  options: { readonly json: boolean },
+  text: string,
+  rows: readonly object[],
+): Promise<void> {
+  if (options.json) for (const row of rows) await printed(options, '', row)
+  else await printed(options, text, rows)
+}
+
+/** Pads all columns but the last. */
+export function columns(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))
+  return lines.map((line) => line.trimEnd()).join('\n')
 }

@@ -9,6 +9,8 @@ export interface GlobalOptions {
   readonly configFile: string | undefined
   /** The tenant that the command is for. */
   readonly tenant: string | undefined
+  /** Whether results are printed as JSON. */
+  readonly json: boolean
 }
 
 /** The settings of this process, from its file, its environment and its folder. */

@@ -125,8 +125,8 @@ describe('portcullis events', () => {
 
     expect(await events('retry', eventId)).to.deep.equal({
       code: 0,
-      out: '',
-      err: '1 due again: a running service or worker delivers them within seconds\n',
+      out: '1 due again: a running service or worker delivers them within seconds\n',
+      err: '',
     })
     await eventually('the event', () => notesOf(email).length === attempts + 1)
     expect(new Set(notesOf(email).map((note) => note.eventId)).size).to.equal(1)
@@ -155,9 +155,9 @@ describe('portcullis events', () => {
     expect(asked).to.deep.equal({
       code: 2,
       out: '',
-      err: 'portcullis: nothing was discarded: answer "y", or give --yes\n',
+      err: 'portcullis: there is no terminal to ask: give --yes if you want this. They are not delivered any more, and cannot be restored\n',
     })
-    expect(await events('discard', eventId, '--yes')).to.deep.equal({ code: 0, out: '', err: '1 discarded\n' })
+    expect(await events('discard', eventId, '--yes')).to.deep.equal({ code: 0, out: '1 discarded\n', err: '' })
     expect(await events('list')).to.deep.equal(nothing)
   })
 
@@ -182,7 +182,7 @@ describe('portcullis events', () => {
     })
     const env = { PORTCULLIS_DATA_FOLDER: folder }
     const discarded = await portcullis(['events', 'discard', '--sink', 'handlers', '--yes'], { env })
-    expect(discarded).to.deep.equal({ code: 0, out: '', err: '2 discarded\n' })
+    expect(discarded).to.deep.equal({ code: 0, out: '2 discarded\n', err: '' })
     expect(await portcullis(['events', 'list'], { env })).to.deep.equal(nothing)
     expect((await portcullis(['events', 'discard', '--sink', 'handlers', '--yes'], { env })).code).to.equal(1)
     await without.stop()

@@ -7,7 +7,15 @@ import { projectFile, projectRoot } from '../support/project/readme-blocks.ts'
 import { scratchFolder } from '../support/services/spawned-service.ts'
 
 const groups = ['', 'serve', 'worker', 'tenant', 'superuser', 'config', 'events']
-const commands = [...groups, 'tenant list', 'tenant check', 'superuser create', 'config check', 'events list']
+const commands = [
+  ...groups,
+  'tenant list',
+  'superuser demote',
+  'config check',
+  'events list',
+  'user set-email',
+  'sessions end',
+]
 
 const wordsOf = (command: string): string[] => command.split(' ').filter((word) => word !== '')
 
@@ -17,8 +25,29 @@ describe('the command line', () => {
     for (const [at, { code, out, err }] of answers.entries()) {
       expect([code, err], commands[at]).to.deep.equal([0, ''])
       expect(out).to.match(new RegExp(`^Usage: portcullis ?${commands[at]}`))
-      expect(out).to.include('--config <file>').and.to.include('--tenant <name>')
+      expect(out).to.include('--config <file>').and.to.include('--tenant <name>').and.to.include('--json')
     }
+  })
+
+  it('is described in docs/commands.md', async () => {
+    const page = projectFile('docs/commands.md')
+    const namesIn = (help: string) => [...help.matchAll(/^ {2}([a-z-]+)(?= .* {2})/gm)].map(([, name = '']) => name)
+    const groups = namesIn((await portcullis(['--help'])).out.split('Commands:')[1] ?? '').filter(
+      (name) => name !== 'help',
+    )
+    expect(groups).to.include.members(['user', 'sessions', 'secret', 'backup'])
+    const missing: string[] = []
+    for (const group of groups) {
+      const [, own] = (await portcullis([group, '--help'])).out.split('\nCommands:')
+      const all =
+        own === undefined
+          ? [group]
+          : namesIn(own)
+              .filter((name) => name !== 'help')
+              .map((name) => `${group} ${name}`)
+      missing.push(...all.filter((command) => !page.includes(`\`${command}`)))
+    }
+    expect(missing).to.deep.equal([])
   })
 
   it('refuses wrong arguments with exit code 2, and names them', async () => {

@@ -38,7 +38,7 @@ describe('portcullis backup', () => {
     const { code, out, err } = await backUp('copy.sqlite')
     isOver = true
     await writing
-    expect([code, out]).to.deep.equal([0, ''])
+    expect([code, out]).to.deep.equal([0, `The backup ${join(folder, 'copy.sqlite')} is complete\n`])
     const secret = join(folder, 'data', 'secret')
     expect(err).to.include(secret)
     expect(statSync(join(folder, 'copy.sqlite')).mode & 0o777).to.equal(0o600)

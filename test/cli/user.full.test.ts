@@ -15,6 +15,7 @@ import {
 import { goodSecret } from '../support/services/settings.ts'
 import { type SpawnedService, scratchFolder, spawnService } from '../support/services/spawned-service.ts'
 
+const done = (text: string) => ({ code: 0, out: `${text}\n`, err: '' })
 const none = { code: 1, out: '', err: 'portcullis: there is no such user\n' }
 
 for (const deployment of [onSqlite, onMongo, onSqliteAndRedis, onMongoAndRedis]) {
@@ -54,6 +55,8 @@ for (const deployment of [onSqlite, onMongo, onSqliteAndRedis, onMongoAndRedis])
         'superuser: no',
         'password: yes',
         `created: ${created}`,
+        'sessions: none is stored',
+        'limits: none is used',
         '',
       ])
       expect(await user('show', id.toUpperCase())).to.deep.equal({ code, out, err })
@@ -94,17 +97,13 @@ for (const deployment of [onSqlite, onMongo, onSqliteAndRedis, onMongoAndRedis])
       const bearer = await logIn(service.url, email)
       const cookie = await logInByCookie(service.url, email)
       expect(await statusOf(bearer)).to.equal(200)
-      expect(await user('disable', email)).to.deep.equal({
-        code: 0,
-        out: '',
-        err: `${email} is disabled now (${id})\n`,
-      })
+      expect(await user('disable', email)).to.deep.equal(done(`${email} is disabled now (${id})`))
       expect(await statusOf(bearer)).to.equal(401)
       expect((await call(service.url, 'GET', '/users/me', { cookie })).status).to.equal(401)
       expect(await logsIn(email, goodPassword)).to.equal(400)
       expect((await told('on_after_update', id)).changes).to.deep.equal({ is_active: false })
 
-      expect(await user('enable', id)).to.deep.equal({ code: 0, out: '', err: `${email} is active now (${id})\n` })
+      expect(await user('enable', id)).to.deep.equal(done(`${email} is active now (${id})`))
       expect(await statusOf(bearer)).to.equal(401)
       expect(await logsIn(email, goodPassword)).to.equal(200)
     })
@@ -112,14 +111,44 @@ for (const deployment of [onSqlite, onMongo, onSqliteAndRedis, onMongoAndRedis])
     it('keeps the last active superuser, unless it is forced', async () => {
       const email = 'root@example.com'
       const [root] = await enrol(env, join(folder, 'data'), [email], { isSuperuser: true })
-      for (const command of ['disable', 'delete']) {
-        const { code, out, err } = await user(command, email)
+      const demote = () => portcullis(['superuser', 'demote', email], { cwd: folder, env })
+      for (const refused of [() => user('disable', email), () => user('delete', email, '--yes'), demote]) {
+        const { code, out, err } = await refused()
         expect([code, out]).to.deep.equal([1, ''])
         expect(err).to.include('is the last active superuser').and.to.include('--force')
       }
       expect(await user('disable', email, '--force')).to.include({ code: 0 })
       expect(await user('enable', email)).to.include({ code: 0 })
-      expect(await user('delete', email, '--force')).to.include({ code: 0, err: `deleted ${email} (${root?.id})\n` })
+      expect(await user('delete', email, '--force', '--yes')).to.deep.equal(done(`deleted ${email} (${root?.id})`))
+    })
+
+    it('shows the stored sessions and the wrong passwords of a user, and ends every login with the event of DELETE', async () => {
+      const email = 'lost.phone@example.com'
+      const { id } = await register(service.url, email)
+      const bearer = await logIn(service.url, email)
+      const cookie = await logInByCookie(service.url, email)
+      expect([await logsIn(email, 'wrong'), await logsIn(email, 'wrong again')]).to.deep.equal([400, 400])
+      const shown = JSON.parse((await user('show', email, '--json')).out)
+      const [session] = shown.sessions
+      expect(shown.sessions).to.have.length(1)
+      expect(session).to.have.all.keys('id', 'createdAt', 'usedAt', 'network', 'browser', 'system')
+      const [{ until, ...counter }] = shown.limits
+      expect(counter).to.deep.equal({
+        limit: 'passwordsPerAccount',
+        of: 'strangers',
+        purpose: null,
+        points: 2,
+        most: 100,
+        isReached: false,
+      })
+      expect(Date.parse(until)).to.be.within(Date.now() + 3000_000, Date.now() + 3600_000)
+
+      expect(await user('end-sessions', id)).to.deep.equal(done(`ended all logins of ${email} (${id})`))
+      expect(await statusOf(bearer)).to.equal(401)
+      expect((await call(service.url, 'GET', '/users/me', { cookie })).status).to.equal(401)
+      expect((await told('on_after_update', id)).changes).to.deep.equal({ logged_out_everywhere: true })
+      const left = { code: 0, out: '', err: 'There are no stored sessions. JWTs are not stored\n' }
+      expect(await user('sessions', id)).to.deep.equal(left)
     })
 
     it('prints a reset link that works once, and stays the same until it is used', async () => {
@@ -149,7 +178,7 @@ for (const deployment of [onSqlite, onMongo, onSqliteAndRedis, onMongoAndRedis])
       const email = 'leaving@example.com'
       const { id } = await register(service.url, email)
       const bearer = await logIn(service.url, email)
-      expect(await user('delete', email)).to.deep.equal({ code: 0, out: '', err: `deleted ${email} (${id})\n` })
+      expect(await user('delete', email, '--yes')).to.deep.equal(done(`deleted ${email} (${id})`))
       expect(await statusOf(bearer)).to.equal(401)
       await told('on_after_delete', id)
       for (const command of ['show', 'delete', 'disable', 'reset-link']) {
@@ -162,10 +191,101 @@ for (const deployment of [onSqlite, onMongo, onSqliteAndRedis, onMongoAndRedis])
 
 describe('portcullis user', () => {
   it('takes an address or an id', async () => {
+    const help = (await portcullis(['user', '--help'])).out
+    expect(help).to.include('takes the address or the id')
     const { code, out, err } = await portcullis(['user', 'show', 'somebody'])
     expect([code, out]).to.deep.equal([2, ''])
     expect(err).to.match(/^portcullis: give the address or the id of a user\. .*@-sign/)
     expect((await portcullis(['user', 'list', '--after', 'ada@example.com'])).code).to.equal(2)
+  })
+
+  describe('of one service', () => {
+    const folder = scratchFolder()
+    let service: SpawnedService
+    before(async () => {
+      service = await spawnService({ PORTCULLIS_HTTP__TRUSTED_PROXIES: '127.0.0.1,::1' }, folder)
+    })
+    after(() => service?.end('SIGTERM'))
+    const run = (...args: string[]) => portcullis(args, { cwd: folder })
+    const changesOf = (id: string) =>
+      service.events.flatMap(({ event, user, changes }) =>
+        event === 'on_after_update' && user.id === id ? [changes] : [],
+      )
+
+    it('verifies an address and sets another one, with the events of PATCH', async () => {
+      const { id } = await register(service.url, 'typo@exmaple.com')
+      await register(service.url, 'taken@example.com')
+      expect(await run('user', 'verify', id)).to.deep.equal(done(`typo@exmaple.com is verified now (${id})`))
+      const set = (address: string, ...more: string[]) => run('user', 'set-email', id, address, ...more)
+      expect((await set('taken@example.com')).err).to.equal('portcullis: another user has this address\n')
+      expect(await set('x!y@example.com')).to.include({ code: 2, out: '' })
+      const { code, out, err } = await set('typo@example.com', '--json')
+      const { createdAt, ...changed } = JSON.parse(out)
+      expect([code, changed]).to.deep.equal([
+        0,
+        { id, email: 'typo@example.com', isActive: true, isVerified: false, isSuperuser: false, hasPassword: true },
+      ])
+      expect(err).to.match(/^The address is not verified\. .*user verify/)
+      expect(new Date(createdAt).toISOString()).to.equal(createdAt)
+      await eventually('both events', () => changesOf(id).length === 2)
+      expect(changesOf(id)).to.deep.equal([
+        { is_verified: true },
+        { email: 'typo@example.com', previous_email: 'typo@exmaple.com', is_verified: false },
+      ])
+    })
+
+    it('lists superusers, demotes one, and ends every login of the tenant', async () => {
+      for (const name of ['root', 'second']) {
+        const args = ['superuser', 'create', '--email', `${name}@example.com`, '--password-stdin']
+        await portcullis(args, { cwd: folder, input: goodPassword })
+      }
+      const listed = (await run('superuser', 'list', '--json')).out
+      const lines = listed.trim().split('\n')
+      const [, second] = lines.map((line) => JSON.parse(line))
+      expect([lines.length, second.email, second.isSuperuser]).to.deep.equal([2, 'second@example.com', true])
+      const told = `second@example.com is no superuser now (${second.id})`
+      expect(await run('superuser', 'demote', second.id)).to.deep.equal(done(told))
+      expect((await run('superuser', 'list')).out).to.match(
+        /^\S+\troot@example\.com\tactive,verified,superuser\t\S+\n$/,
+      )
+
+      const people = ['root@example.com', 'second@example.com', 'taken@example.com']
+      const logins = await Promise.all(
+        people.map(async (email) => ({
+          bearer: await logIn(service.url, email),
+          cookie: await logInByCookie(service.url, email),
+        })),
+      )
+      const all = () => logins.flatMap(({ bearer, cookie }) => [{ bearer }, { cookie }])
+      const answers = async () =>
+        Promise.all(all().map(async (by) => (await call(service.url, 'GET', '/users/me', by)).status))
+      expect(new Set(await answers())).to.deep.equal(new Set([200]))
+      const refused = await run('sessions', 'end', '--all')
+      expect([refused.code, refused.out]).to.deep.equal([2, ''])
+      expect(refused.err).to.match(/^portcullis: there is no terminal to ask: give --yes/)
+      expect(new Set(await answers())).to.deep.equal(new Set([200]))
+      expect(await run('sessions', 'end', '--all', '--yes')).to.deep.equal(done('ended all logins of 4 users'))
+      expect(new Set(await answers())).to.deep.equal(new Set([401]))
+      await logIn(service.url, 'taken@example.com')
+    })
+
+    it('tells the limits of a client for a user', async () => {
+      const email = 'paused@example.com'
+      await register(service.url, email)
+      const sent = { form: { username: email, password: 'wrong' }, headers: { 'X-Forwarded-For': '192.0.2.7' } }
+      expect((await call(service.url, 'POST', '/auth/jwt/login', sent)).status).to.equal(400)
+      const { out } = await run('user', 'show', email, '--client', '192.0.2.7')
+      expect(out).to.match(/^limit used: passwordsPerAccount \(all clients\) 1 of 100, until \S+Z$/m)
+      expect(out).to.match(/^limit used: passwordsBeforePauses \(this client\) 1 of 5, until \S+Z$/m)
+      expect(await run('user', 'show', email, '--client', 'here')).to.include({ code: 2, out: '' })
+    })
+
+    it('deletes nobody without --yes where there is no terminal', async () => {
+      const { code, out, err } = await run('user', 'delete', 'taken@example.com')
+      expect([code, out]).to.deep.equal([2, ''])
+      expect(err).to.match(/give --yes .*taken@example\.com .*for good/)
+      expect((await run('user', 'list', '--search', 'taken')).out).to.include('taken@example.com')
+    })
   })
 
   it('prints no reset link that no route would take, and says when its address is a guess', async () => {
@@ -200,7 +320,7 @@ describe('portcullis user', () => {
     const { id } = await register(service.url, 'owing@example.com')
     await service.end('SIGTERM')
     const env = { PORTCULLIS_HANDLERS__MODULE: module }
-    const { code, out, err } = await portcullis(['user', 'delete', 'owing@example.com'], { cwd: folder, env })
+    const { code, out, err } = await portcullis(['user', 'delete', 'owing@example.com', '--yes'], { cwd: folder, env })
     expect([code, out]).to.deep.equal([1, ''])
     expect(err).to.include('an invoice is open')
     expect(err).to.include(`${module}: the handler module exports a name that is not a handler: on_after_delte`)

@@ -4,15 +4,15 @@ import { outboundProxy } from '../../config/composition/outbound-proxy.ts'
 import type { LoadedSettings } from '../../config/settings/load.ts'
 import { type Fault, SettingsFault } from '../../config/settings/schema/fault.ts'
 import { defaultTenant, type TenantSettings } from '../../config/settings/tenants.ts'
-import { renderSettings, renderVariables } from '../describe-settings.ts'
-import { type ExitCode, warn } from '../output.ts'
+import { describeSettings, describeVariables, renderSettings, renderVariables } from '../describe-settings.ts'
+import { type ExitCode, printedRows, remark, warn } from '../output.ts'
 import { type GlobalOptions, settingsHere, tenantHere, tenantsOfCommand } from '../settings.ts'
 import { openingFaults, printDisabled } from './tenants.ts'
 
 /** Prints the effective settings and the source of each. Throws a `SettingsFault` with all faults if there are any. */
 export async function checkConfig(options: GlobalOptions & { readonly env?: true }): Promise<ExitCode> {
   if (options.env) {
-    process.stdout.write(`${renderVariables()}\n`)
+    await printedRows(options, renderVariables(), describeVariables())
     return 0
   }
   const loaded = await (options.tenant === undefined ? settingsHere(options.configFile) : tenantHere(options))
@@ -20,7 +20,7 @@ export async function checkConfig(options: GlobalOptions & { readonly env?: true
   const faults = [...[...opening.values()].flat(), ...proxyFaults()]
   if (faults.length > 0) throw new SettingsFault(faults, loaded.warnings)
   // The warnings come after the long table, so that a terminal shows them.
-  process.stdout.write(`${renderSettings(loaded)}\n`)
+  await printedRows(options, renderSettings(loaded), describeSettings(loaded))
   for (const warning of loaded.warnings) warn(warning)
   const tenants = tenantsOfCommand(loaded, options.tenant)
   const areMany = loaded.settings.tenants.by !== undefined
@@ -30,7 +30,7 @@ export async function checkConfig(options: GlobalOptions & { readonly env?: true
   )
   printDisabled(tenants.disabled)
   if (tenants.disabled.size > 0) return 2
-  process.stderr.write('The settings are valid\n')
+  remark('The settings are valid')
   return 0
 }
 

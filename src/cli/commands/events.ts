@@ -1,5 +1,6 @@
 import { parseEventId } from '../../domain/ids.ts'
-import { confirmed, type ExitCode, printed, warn } from '../output.ts'
+import { objectionOfOperator } from '../agreement.ts'
+import { type ExitCode, printed, remark, warn } from '../output.ts'
 import { type GlobalOptions, withUsers } from '../settings.ts'
 
 /** Prints the dead letters and then everything that waits, each as one line of JSON. */
@@ -13,14 +14,14 @@ export async function listEvents(options: GlobalOptions & { readonly limit: stri
     let count = 0
     for await (const undelivered of listUndelivered.execute()) {
       if (count === limit) {
-        process.stderr.write(`There are more than ${limit}: --limit <count>\n`)
+        remark(`There are more than ${limit}: --limit <count>`)
         return 0
       }
       count++
-      const isRead = await printed(`${JSON.stringify(undelivered)}\n`)
+      const isRead = await printed({ json: true }, '', undelivered)
       if (!isRead) return 0
     }
-    if (count === 0) process.stderr.write('Nothing waits, and there are no dead letters\n')
+    if (count === 0) remark('Nothing waits, and there are no dead letters')
     return 0
   })
 }
@@ -38,17 +39,22 @@ export async function retryEvents(options: GlobalOptions & Selection & { readonl
   if (wanted === null) return refused(id === undefined ? 'give the id of one event, or --all' : noId)
   return await withUsers(options, async ({ retryDeliveries }) => {
     const { due, expired, off } = await retryDeliveries.execute(wanted)
-    if (due > 0) tell(`${due} due again: a running service or worker delivers them within seconds`)
-    if (expired > 0) tell(`${expired} not sent: too old for a token, so the user has to ask again`)
+    const lines = [
+      ...(due > 0 ? [`${due} due again: a running service or worker delivers them within seconds`] : []),
+      ...(expired > 0 ? [`${expired} not sent: too old for a token, so the user has to ask again`] : []),
+    ]
+    if (lines.length > 0 || options.json) {
+      await printed(options, lines.join('\n'), { due, expired, off: Object.fromEntries(off) })
+    }
     for (const [name, count] of off) {
-      tell(
+      remark(
         `${count} not sent: the sink ${name} is switched off in these settings. Switch it on, or run "events discard"`,
       )
-      if (name === 'handlers') tell('If a program of yours has the handlers, add --sink handlers')
+      if (name === 'handlers') remark('If a program of yours has the handlers, add --sink handlers')
     }
     if (due + expired + off.size > 0) return due > 0 || (id === undefined && off.size === 0) ? 0 : 1
     if (id === undefined) {
-      tell('There are no dead letters')
+      remark('There are no dead letters')
       return 0
     }
     warn('no dead letter has this id. The service itself retries everything that waits')
@@ -58,15 +64,16 @@ export async function retryEvents(options: GlobalOptions & Selection & { readonl
 
 /** Deletes undelivered events and requests, waiting and dead. */
 export async function discardEvents(options: GlobalOptions & Selection & { readonly yes?: true }): Promise<ExitCode> {
-  const { id, sink, yes } = options
+  const { id, sink } = options
   const wanted = id === undefined && sink === undefined ? null : selected(id, sink)
   if (wanted === null) return refused(id === undefined ? 'give the id of one event, or --sink' : noId)
-  const isSure = yes ?? (await confirmed('They are not delivered any more, and cannot be restored. Discard them?'))
-  if (!isSure) return refused('nothing was discarded: answer "y", or give --yes')
+  const objection = await objectionOfOperator('They are not delivered any more, and cannot be restored', options)
+  if (objection !== null) return objection
   return await withUsers(options, async ({ discardDeliveries }) => {
     const count = await discardDeliveries.execute(wanted)
-    if (count > 0) tell(`${count} discarded`)
-    else warn('nothing like this waits, and there is no such dead letter; "events list" prints ids and sinks')
+    if (count > 0 || options.json) await printed(options, `${count} discarded`, { discarded: count })
+    if (count === 0)
+      warn('nothing like this waits, and there is no such dead letter; "events list" prints ids and sinks')
     return count > 0 ? 0 : 1
   })
 }
@@ -83,5 +90,3 @@ function refused(objection: string): ExitCode {
   warn(objection)
   return 2
 }
-
-const tell = (text: string): void => void process.stderr.write(`${text}\n`)

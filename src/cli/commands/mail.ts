@@ -7,7 +7,7 @@ import { settingsFault } from '../../config/settings/schema/fault.ts'
 import type { Settings } from '../../config/settings/schema/schema.ts'
 import { publicUrl } from '../../config/settings/tenants.ts'
 import type { Email } from '../../domain/email.ts'
-import type { ExitCode } from '../output.ts'
+import { type ExitCode, printed, remark } from '../output.ts'
 import { type GlobalOptions, tenantHere } from '../settings.ts'
 
 /** Sends one message, and prints the answer of the server. Exit code 1 if the server did not take it. */
@@ -16,12 +16,13 @@ export async function testMail(options: GlobalOptions & { readonly to: string })
   const to = parseEmail(options.to)
   if ('objection' in to) throw settingsFault('--to', to.objection)
   try {
-    process.stdout.write(`The server took the message: ${await sendTestMail(settings, to.email)}\n`)
+    const answer = await sendTestMail(settings, to.email)
+    await printed(options, `The server took the message: ${answer}`, { answer })
     return 0
   } catch (thrown) {
     if (!(thrown instanceof MailFailed)) throw thrown
     const { answer, where } = thrown
-    process.stderr.write(`Not sent: ${where ?? ''}${answer === null ? '' : ` (${answer})`}\n`)
+    remark(`Not sent: ${where ?? ''}${answer === null ? '' : ` (${answer})`}`)
     return 1
   }
 }

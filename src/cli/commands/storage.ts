@@ -3,7 +3,7 @@ import type { OpenOptions, StoreBackend } from '../../adapters/stores/store-back
 import { distinctStores, namingRoles, placed, pluginOf } from '../../config/plugins/stores.ts'
 import { settingsFault } from '../../config/settings/schema/fault.ts'
 import { commandOptions } from '../open-role.ts'
-import { type ExitCode, warn } from '../output.ts'
+import { type ExitCode, printed, remark, warn } from '../output.ts'
 import { type GlobalOptions, tenantHere } from '../settings.ts'
 
 /**
@@ -20,7 +20,8 @@ export async function checkStorage(options: GlobalOptions): Promise<ExitCode> {
     const faults = await namingRoles(roles, () => faultsOf(pluginOf(kind), openOptions))
     for (const fault of faults) warn(`${kind}: ${fault}`)
     if (faults.length > 0) code = 1
-    process.stdout.write(`${kind} (${roles.join(', ')}): ${faults.length === 0 ? 'ok' : 'has faults'}\n`)
+    const text = `${kind} (${roles.join(', ')}): ${faults.length === 0 ? 'ok' : 'has faults'}`
+    await printed(options, text, { kind, roles, faults })
   }
   return code
 }
@@ -37,7 +38,7 @@ export async function migrateStorage(options: GlobalOptions): Promise<ExitCode> 
       leavesMigrations: false,
     }
     const done = await namingRoles(roles, () => migrated(backend, openOptions))
-    process.stdout.write(`${store.kind} (${roles.join(', ')}): ${done}\n`)
+    await printed(options, `${store.kind} (${roles.join(', ')}): ${done}`, { kind: store.kind, roles, done })
   }
   return 0
 }
@@ -77,8 +78,10 @@ export async function makeBackup(options: GlobalOptions & { readonly to: string 
     const advice = backupProgram === undefined ? 'there is nothing to back up' : `use ${backupProgram}`
     throw settingsFault('stores.users.kind', `is ${stores.users.kind}: ${advice}`)
   }
-  await namingRoles(['users'], () => backUp(placed(stores.users, dataFolder), resolve(options.to)))
+  const file = resolve(options.to)
+  await namingRoles(['users'], () => backUp(placed(stores.users, dataFolder), file))
   const where = secret === null ? ` in ${join(dataFolder, 'secret')}` : ''
-  process.stderr.write(`The backup is complete. It works only with the secret${where}: keep a copy of both\n`)
+  await printed(options, `The backup ${file} is complete`, { file })
+  remark(`It works only with the secret${where}: keep a copy of both`)
   return 0
 }

@@ -1,16 +1,16 @@
 import { isUtf8 } from 'node:buffer'
-import { randomUUID } from 'node:crypto'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { parseEmail } from '../../adapters/addresses/parse-email.ts'
 import { settingsFault } from '../../config/settings/schema/fault.ts'
 import { InvalidInput, Refusal } from '../../domain/refusal.ts'
-import { type ExitCode, warn } from '../output.ts'
+import { type ExitCode, printed, remark, warn } from '../output.ts'
 import { type GlobalOptions, withUsers } from '../settings.ts'
+import { documentOf, newRequestId, rowOf } from './one-user.ts'
 
 const advice =
-  'This superuser has no password: one that a stranger may have chosen is removed. To set one: user reset-link\n'
+  'This superuser has no password: one that a stranger may have chosen is removed. To set one: user reset-link'
 
 interface Options extends GlobalOptions {
   readonly email: string
@@ -25,20 +25,19 @@ export async function createSuperuser(options: Options): Promise<ExitCode> {
   const { email } = parsed
   if (!options.promote && !options.passwordStdin) requireTerminal() // before a new store is created
   const by = { type: 'command' } as const
-  const requestId = `cli-${randomUUID()}`
+  const requestId = newRequestId()
   return await withUsers({ ...options, mustExist: false }, async (users) => {
     const promoted = options.promote ? await users.promoteUser.execute({ email, requestId, by }) : null
     if (promoted !== null) {
-      process.stderr.write(`${promoted.email} is a superuser now (${promoted.id})\n`)
-      if (options.passwordStdin)
-        process.stderr.write('The password on standard input is only for new users, and was not used\n')
-      if (promoted.passwordHash === null) process.stderr.write(advice)
+      await printed(options, `${promoted.email} is a superuser now (${promoted.id})`, documentOf(promoted))
+      if (options.passwordStdin) remark('The password on standard input is only for new users, and was not used')
+      if (promoted.passwordHash === null) remark(advice)
       return 0
     }
     const password = options.passwordStdin ? await readPassword() : await askForPassword()
     try {
       const user = await users.createSuperuser.execute({ email, password, requestId, by })
-      process.stderr.write(`created superuser ${user.email} (${user.id})\n`)
+      await printed(options, `created superuser ${user.email} (${user.id})`, documentOf(user))
       return 0
     } catch (thrown) {
       if (thrown instanceof InvalidInput) throw settingsFault('--email', thrown.problem)
@@ -48,6 +47,20 @@ export async function createSuperuser(options: Options): Promise<ExitCode> {
       )
       return 1
     }
+  })
+}
+
+/** Prints every superuser, also those that are disabled. It reads all users. */
+export async function listSuperusers(options: GlobalOptions): Promise<ExitCode> {
+  return await withUsers(options, async ({ listUsers }) => {
+    let count = 0
+    for await (const user of listUsers.execute()) {
+      if (!user.isSuperuser) continue
+      count++
+      await printed(options, rowOf(user), documentOf(user))
+    }
+    if (count === 0) remark('There are no superusers: superuser create makes one')
+    return 0
   })
 }
 

@@ -5,21 +5,24 @@ import { nameOf, placed, pluginOf } from '../../config/plugins/stores.ts'
 import { type Fault, renderFaults, SettingsFault } from '../../config/settings/schema/fault.ts'
 import type { LoadedTenants, TenantSettings } from '../../config/settings/tenants.ts'
 import { commandOptions } from '../open-role.ts'
-import { type ExitCode, warn } from '../output.ts'
+import { columns, type ExitCode, printed, printedRows, remark, warn } from '../output.ts'
 import { type GlobalOptions, noSuchTenant, settingsHere } from '../settings.ts'
 
 /** Prints each tenant with the kinds of its stores, or as disabled. */
 export async function listTenants(options: GlobalOptions): Promise<ExitCode> {
   const { enabled, disabled } = await tenantsHere(options)
-  const rows = [
-    ...[...enabled.values()].map(({ id, settings }) => {
-      const { users, sessions, tokens } = settings.stores
-      return [id, `users: ${users.kind}, sessions: ${sessions.kind}, tokens: ${tokens.kind}`] as const
+  const tenants = [
+    ...[...enabled.values()].map(({ id, settings: { stores } }) => {
+      const { users, sessions, tokens } = stores
+      return { id, isEnabled: true, stores: { users: users.kind, sessions: sessions.kind, tokens: tokens.kind } }
     }),
-    ...[...disabled.keys()].map((id) => [id, 'disabled'] as const),
-  ].sort(([one], [other]) => (one < other ? -1 : 1))
-  const width = Math.max(0, ...rows.map(([id]) => id.length))
-  for (const [id, text] of rows) process.stdout.write(`${id.padEnd(width)}  ${text}\n`)
+    ...[...disabled.keys()].map((id) => ({ id, isEnabled: false, stores: null })),
+  ].sort((one, other) => (one.id < other.id ? -1 : 1))
+  const rows = tenants.map(({ id, stores }) => {
+    const kinds = Object.entries(stores ?? {}).map(([role, kind]) => `${role}: ${kind}`)
+    return [id, stores === null ? 'disabled' : kinds.join(', ')]
+  })
+  if (tenants.length > 0) await printedRows(options, columns(rows), tenants)
   return 0
 }
 
@@ -31,7 +34,8 @@ export async function checkTenants(options: GlobalOptions): Promise<ExitCode> {
   for (const warning of warnings) warn(warning)
   const faults = new Map([...disabled, ...(await openingFaults([...enabled.values()]))])
   printDisabled(faults)
-  process.stdout.write(`${all - faults.size} served, ${faults.size} disabled\n`)
+  const served = all - faults.size
+  await printed(options, `${served} served, ${faults.size} disabled`, { served, disabled: [...faults.keys()] })
   return faults.size === 0 ? 0 : 2
 }
 
@@ -114,6 +118,6 @@ async function tenantsHere({ configFile, tenant }: GlobalOptions): Promise<Loade
   if (enabled.size + disabled.size > 0) return { ...tenants, enabled, disabled }
   if (tenant !== undefined) throw noSuchTenant(tenant, loaded)
   const reason = settings.tenants.by === undefined ? 'tenants.by is not set' : 'the settings list none'
-  process.stderr.write(`There are no tenants: ${reason}\n`)
+  remark(`There are no tenants: ${reason}`)
   return { ...tenants, enabled, disabled }
 }

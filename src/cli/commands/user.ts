@@ -1,50 +1,103 @@
-import { randomUUID } from 'node:crypto'
-import { parseEmail } from '../../adapters/addresses/parse-email.ts'
-import { emailKey } from '../../domain/email.ts'
+import { isIP } from 'node:net'
+import type { LimitState } from '../../application/limits/read-limits.ts'
+import type { SessionView } from '../../application/sign-in/list-sessions.ts'
+import { SettingsFault } from '../../config/settings/schema/fault.ts'
 import { parseUserId } from '../../domain/ids.ts'
 import type { User } from '../../domain/user.ts'
-import { type ExitCode, printed, warn } from '../output.ts'
-import { type GlobalOptions, type UsersHere, withUsers } from '../settings.ts'
+import { columns, type ExitCode, printed, printedRows, remark, warn } from '../output.ts'
+import { type GlobalOptions, withUsers } from '../settings.ts'
+import { documentOf, type OneUser, rowOf, withUser } from './one-user.ts'
 
-/** The options of every command for one user. */
-interface OneUser extends GlobalOptions {
-  /** The address or the id of the user. */
-  readonly who: string
-}
-
-/** The options of a command that may take away the rights of a superuser. */
-interface Forcible extends OneUser {
-  /** Also those of the last active one. */
-  readonly force?: true
-}
-
-interface Found {
-  readonly user: User
-  readonly users: UsersHere
-  readonly requestId: string
-}
-
-/** Prints a user, one field in each line. */
-export async function showUser(options: OneUser): Promise<ExitCode> {
-  return await withUser(options, async ({ user }) => {
-    const { id, email, passwordHash, oauthAccounts, createdAt } = user
-    const fields = {
-      id,
-      email,
-      active: yes(user.isActive),
-      verified: yes(user.isVerified),
-      superuser: yes(user.isSuperuser),
-      password: yes(passwordHash !== null),
-      created: createdAt.toISOString(),
+/** Prints a user, one field in each line, with linked accounts, stored sessions and the state of the limits. */
+export async function showUser({ client, ...options }: OneUser & { readonly client?: string }): Promise<ExitCode> {
+  if (client !== undefined && isIP(client) === 0) {
+    warn('--client takes an IPv4 or IPv6 address')
+    return 2
+  }
+  return await withUser(options, async ({ user, users }) => {
+    const sessions = await known(users.sessionsOf(user))
+    const limits = await users.limitsOf(user, client ?? null)
+    const accounts = user.oauthAccounts.map(({ provider, accountEmail: email }) => ({ provider, email }))
+    const lines = [
+      ...fieldsOf(user),
+      ...accounts.map(({ provider, email }) => `account: ${provider} ${email}`),
+      ...(sessions === null ? ['sessions: only the serving process knows them'] : linesOfSessions(sessions)),
+      ...('unknown' in limits ? [`limits: unknown, because ${limits.unknown}`] : linesOfLimits(limits)),
+    ]
+    const document = {
+      ...documentOf(user),
+      accounts,
+      sessions: sessions?.map(documentOfSession) ?? null,
+      limits: 'unknown' in limits ? null : limits,
     }
-    for (const [name, value] of Object.entries(fields)) process.stdout.write(`${name}: ${value}\n`)
-    for (const { provider, accountEmail } of oauthAccounts)
-      process.stdout.write(`account: ${provider} ${accountEmail}\n`)
+    await printed(options, lines.join('\n'), document)
     return 0
   })
 }
 
+/** `null` for sessions in memory. */
+async function known(sessions: Promise<readonly SessionView[]>): Promise<readonly SessionView[] | null> {
+  return await sessions.catch((thrown: unknown) => {
+    if (thrown instanceof SettingsFault) return null
+    throw thrown
+  })
+}
+
+function fieldsOf(user: User): string[] {
+  const { id, email, isActive, isVerified, isSuperuser, hasPassword, createdAt } = documentOf(user)
+  return [
+    `id: ${id}`,
+    `email: ${email}`,
+    `active: ${yes(isActive)}`,
+    `verified: ${yes(isVerified)}`,
+    `superuser: ${yes(isSuperuser)}`,
+    `password: ${yes(hasPassword)}`,
+    `created: ${createdAt.toISOString()}`,
+  ]
+}
+
 const yes = (is: boolean): string => (is ? 'yes' : 'no')
+
+function linesOfSessions(sessions: readonly SessionView[]): string[] {
+  if (sessions.length === 0) return ['sessions: none is stored']
+  return sessions.map((session) => {
+    const { createdAt, usedAt } = session
+    return `session: ${deviceOf(session)}, since ${createdAt.toISOString()}, last used ${usedAt.toISOString()}`
+  })
+}
+
+function deviceOf({ browser, system, network }: SessionView): string {
+  return [browser, system, network].filter((part) => part !== null).join(', ') || 'unknown browser'
+}
+
+function linesOfLimits(limits: readonly LimitState[]): string[] {
+  if (limits.length === 0) return ['limits: none is used']
+  const groups = { strangers: 'all clients', devices: 'known browsers', client: 'this client' }
+  return limits.map(({ limit, of, purpose, points, most, isReached, until }) => {
+    const subject = purpose === null ? groups[of] : `${purpose}, ${groups[of]}`
+    return `limit ${isReached ? 'reached' : 'used'}: ${limit} (${subject}) ${points} of ${most}, until ${until.toISOString()}`
+  })
+}
+
+/** Prints the stored sessions of a user, the newest first. */
+export async function listSessions(options: OneUser): Promise<ExitCode> {
+  return await withUser(options, async ({ user, users }) => {
+    const sessions = await users.sessionsOf(user)
+    if (sessions.length === 0) remark('There are no stored sessions. JWTs are not stored')
+    else await printedRows(options, columns([titles, ...sessions.map(cellsOf)]), sessions.map(documentOfSession))
+    return 0
+  })
+}
+
+const titles = ['SIGNED IN', 'LAST USED', 'BROWSER', 'SYSTEM', 'NETWORK']
+
+function cellsOf({ createdAt, usedAt, browser, system, network }: SessionView): readonly string[] {
+  return [createdAt.toISOString(), usedAt.toISOString(), browser ?? '-', system ?? '-', network ?? '-']
+}
+
+function documentOfSession({ id, createdAt, usedAt, browser, system, network }: SessionView) {
+  return { id, createdAt, usedAt, browser, system, network }
+}
 
 interface ListOptions extends GlobalOptions {
   readonly search?: string
@@ -65,93 +118,15 @@ export async function listUsers({ search = '', after, limit: given, ...options }
     let last: User | null = null
     for await (const user of listUsers.execute({ search, after: start })) {
       if (count === limit && last !== null) {
-        process.stderr.write(`There are more: --after ${last.id}\n`)
+        remark(`There are more: --after ${last.id}`)
         return 0
       }
-      const isRead = await printed(`${lineOf(user)}\n`)
+      const isRead = await printed(options, rowOf(user), documentOf(user))
       if (!isRead) return 0
       count++
       last = user
     }
-    if (count === 0) process.stderr.write('There are no such users\n')
+    if (count === 0) remark('There are no such users')
     return 0
   })
-}
-
-function lineOf({ id, email, isActive, isVerified, isSuperuser, createdAt }: User): string {
-  const flags = [
-    isActive ? 'active' : 'disabled',
-    isVerified ? 'verified' : 'unverified',
-    ...(isSuperuser ? ['superuser'] : []),
-  ]
-  return [id, email, flags.join(','), createdAt.toISOString()].join('\t')
-}
-
-/** Disables or enables a user. Disabling ends all sessions. */
-export async function setActive(options: Forcible & { readonly isActive: boolean }): Promise<ExitCode> {
-  return await withUser(options, async ({ user: target, users, requestId }) => {
-    const { isActive, force: isForced = false } = options
-    const { id, email } = await users.changeAccount.execute({
-      by: { type: 'command' },
-      target,
-      changes: { isActive },
-      isForced,
-      requestId,
-    })
-    process.stderr.write(`${email} is ${isActive ? 'active' : 'disabled'} now (${id})\n`)
-    return 0
-  })
-}
-
-/** Deletes a user, unless a handler of the deployer objects. */
-export async function deleteUser(options: Forcible): Promise<ExitCode> {
-  return await withUser(options, async ({ user: target, users, requestId }) => {
-    await users.deleteUser({ target, requestId, isForced: options.force === true }, warn)
-    process.stderr.write(`deleted ${target.email} (${target.id})\n`)
-    return 0
-  })
-}
-
-/** Prints a link with which the user can set a new password. */
-export async function printResetLink(options: OneUser): Promise<ExitCode> {
-  return await withUser({ ...options, withoutSecret: false }, async ({ user, users }) => {
-    const issued = await users.resetLink(user, users.publicUrl)
-    if (issued === null) {
-      warn(`${user.email} is disabled: enable the account first`)
-      return 1
-    }
-    const { link, expiresAt } = issued
-    process.stdout.write(`${link}\n`)
-    if (users.isUrlGuessed && link.startsWith(users.publicUrl)) {
-      warn(`http.publicUrl is not set, so the link leads to ${users.publicUrl}`)
-    }
-    process.stderr.write(
-      `Works once, until ${expiresAt.toISOString()}. It gives the account to anybody who has it: show it to ${user.email} only\n`,
-    )
-    return 0
-  })
-}
-
-/** Finds the user for `work`. Exit code 1 if there is none. */
-async function withUser(
-  options: OneUser & { readonly withoutSecret?: boolean },
-  work: (found: Found) => Promise<ExitCode>,
-): Promise<ExitCode> {
-  const wanted = parsed(options.who)
-  if ('objection' in wanted) {
-    warn(`give the address or the id of a user. ${wanted.objection}`)
-    return 2
-  }
-  return await withUsers(options, async (users) => {
-    const store = users.users
-    const user = await ('id' in wanted ? store.find(wanted.id) : store.findByEmail(emailKey(wanted.email)))
-    if (user !== null) return await work({ user, users, requestId: `cli-${randomUUID()}` })
-    warn('there is no such user')
-    return 1
-  })
-}
-
-function parsed(who: string) {
-  const id = parseUserId(who)
-  return id === null ? parseEmail(who) : { id }
 }

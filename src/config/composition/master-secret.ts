@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type DerivedKeys, derivedKeys, secretMark } from '../../adapters/crypto/derived-keys.ts'
 import { openSecretFile, removeSecretFile } from '../../adapters/crypto/secret-file.ts'
@@ -17,10 +19,15 @@ export interface MasterSecret {
   readonly warnings: readonly string[]
 }
 
+/** Whether `resolveSecret` would find a secret, and create none. */
+export function hasSecret({ secret, dataFolder }: Settings): boolean {
+  return secret !== null || existsSync(secretPathIn(dataFolder))
+}
+
 /** Returns the given secret, or the one in the data folder, where it creates a missing one. Throws `SettingsFault`. */
 export async function resolveSecret({ secret, dataFolder }: Settings): Promise<MasterSecret> {
   if (secret !== null) return { secret, origin: 'given', path: null, isOfAnEarlierStart: false, warnings: [] }
-  const path = join(dataFolder, 'secret')
+  const path = secretPathIn(dataFolder)
   const found = await openSecretFile(path).catch((error: unknown) => {
     const reason = String(memberOf(error, 'code') ?? error)
     throw settingsFault('dataFolder', `the secret cannot be kept in ${path} (${reason})`)
@@ -28,6 +35,8 @@ export async function resolveSecret({ secret, dataFolder }: Settings): Promise<M
   if ('problem' in found) throw settingsFault('secret', found.problem)
   return { ...found, path, warnings: found.isPrivate ? [] : [`${path} can be read by others: chmod 600 ${path}`] }
 }
+
+const secretPathIn = (dataFolder: string): string => join(dataFolder, 'secret')
 
 /** Binds the store to the secret, or throws a `SettingsFault` if it is bound to another one. */
 export async function bindSecret(
@@ -47,6 +56,23 @@ export async function bindSecret(
   }[origin]
   const advice = 'restore the first secret, or replace it (docs/stores.md#replace-the-secret)'
   throw settingsFault('secret', `${problem}: ${advice}`)
+}
+
+/**
+ * Binds the store to the secret of the settings, or to a new one in the data folder in place of the present one. `'same'`:
+ * the secret of the settings is the present one.
+ */
+export async function replaceSecret(
+  users: Pick<UsersRole, 'secretMark'>,
+  settings: Settings,
+  tenant: string,
+): Promise<MasterSecret | 'same'> {
+  if (settings.secret === null) await rm(secretPathIn(settings.dataFolder), { force: true })
+  const master = await resolveSecret(settings)
+  const mark = secretMark(master.secret, keyOwnerOf(tenant))
+  if ((await users.secretMark.check(mark)) === 'same') return 'same'
+  await users.secretMark.replace(mark)
+  return master
 }
 
 /** The keys of a tenant. */

@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto'
+import { parseEmail } from '../../adapters/addresses/parse-email.ts'
+import { emailKey } from '../../domain/email.ts'
+import { parseUserId } from '../../domain/ids.ts'
+import type { User } from '../../domain/user.ts'
+import { type ExitCode, warn } from '../output.ts'
+import { type GlobalOptions, type UsersHere, withUsers } from '../settings.ts'
+
+/** The options of every command for one user. */
+export interface OneUser extends GlobalOptions {
+  /** The address or the id of the user. */
+  readonly who: string
+}
+
+interface Found {
+  readonly user: User
+  readonly users: UsersHere
+  readonly requestId: string
+}
+
+/** Finds the user for `work`. Exit code 1 if there is none. */
+export async function withUser(
+  options: OneUser & { readonly withoutSecret?: boolean },
+  work: (found: Found) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const wanted = parsed(options.who)
+  if ('objection' in wanted) {
+    warn(`give the address or the id of a user. ${wanted.objection}`)
+    return 2
+  }
+  return await withUsers(options, async (users) => {
+    const store = users.users
+    const user = await ('id' in wanted ? store.find(wanted.id) : store.findByEmail(emailKey(wanted.email)))
+    if (user !== null) return await work({ user, users, requestId: newRequestId() })
+    warn('there is no such user')
+    return 1
+  })
+}
+
+/** The request of a command, for its events. */
+export function newRequestId(): string {
+  return `cli-${randomUUID()}`
+}
+
+function parsed(who: string) {
+  const id = parseUserId(who)
+  return id === null ? parseEmail(who) : { id }
+}
+
+/** A user as a row of a list. */
+export function rowOf({ id, email, isActive, isVerified, isSuperuser, createdAt }: User): string {
+  const flags = [
+    isActive ? 'active' : 'disabled',
+    isVerified ? 'verified' : 'unverified',
+    ...(isSuperuser ? ['superuser'] : []),
+  ]
+  return [id, email, flags.join(','), createdAt.toISOString()].join('\t')
+}
+
+/** A user as `--json` prints it. */
+export function documentOf({ id, email, isActive, isVerified, isSuperuser, passwordHash, createdAt }: User) {
+  return { id, email, isActive, isVerified, isSuperuser, hasPassword: passwordHash !== null, createdAt }
+}

@@ -1,0 +1,111 @@
+import { parseEmail } from '../../adapters/addresses/parse-email.ts'
+import type { AnyChanges } from '../../application/accounts/account-changes.ts'
+import { InvalidInput, Refusal } from '../../domain/refusal.ts'
+import type { User } from '../../domain/user.ts'
+import { objectionOfOperator } from '../agreement.ts'
+import { type ExitCode, printed, remark, warn } from '../output.ts'
+import { documentOf, type OneUser, withUser } from './one-user.ts'
+
+const by = { type: 'command' } as const
+
+/** The options of a command that may take away the rights of a superuser. */
+interface Forcible extends OneUser {
+  /** Also those of the last active one. */
+  readonly force?: true
+}
+
+/** Disables or enables a user. Disabling ends all sessions. */
+export function setActive(options: Forcible & { readonly isActive: boolean }): Promise<ExitCode> {
+  const { isActive } = options
+  return change(options, { isActive }, ({ email }) => `${email} is ${isActive ? 'active' : 'disabled'} now`)
+}
+
+/** Marks the address of a user as verified, for an operator who knows that it belongs to the user. */
+export function verifyUser(options: OneUser): Promise<ExitCode> {
+  return change(options, { isVerified: true }, ({ email }) => `${email} is verified now`)
+}
+
+/** Takes the rights of a superuser from a user. */
+export function demoteSuperuser(options: Forcible): Promise<ExitCode> {
+  return change(options, { isSuperuser: false }, ({ email }) => `${email} is no superuser now`)
+}
+
+/** Gives a user another address, which is unverified. */
+export async function setEmail(options: OneUser & { readonly address: string }): Promise<ExitCode> {
+  const parsed = parseEmail(options.address)
+  if ('objection' in parsed) {
+    warn(`the new address: ${parsed.objection}`)
+    return 2
+  }
+  const { email } = parsed
+  try {
+    return await change(options, { email }, (user, former) => {
+      if (!user.isVerified) remark('The address is not verified. If you know that it belongs to the user: user verify')
+      return `${former.email} is ${user.email} now`
+    })
+  } catch (thrown) {
+    if (thrown instanceof InvalidInput) {
+      warn(`the new address: ${thrown.problem}`)
+      return 2
+    }
+    if (!(thrown instanceof Refusal && thrown.code === 'UPDATE_USER_EMAIL_ALREADY_EXISTS')) throw thrown
+    warn('another user has this address')
+    return 1
+  }
+}
+
+async function change(
+  options: Forcible,
+  changes: AnyChanges,
+  textOf: (user: User, former: User) => string,
+): Promise<ExitCode> {
+  return await withUser(options, async ({ user: target, users, requestId }) => {
+    const isForced = options.force === true
+    const user = await users.changeAccount.execute({ by, target, changes, isForced, requestId })
+    await printed(options, `${textOf(user, target)} (${user.id})`, documentOf(user))
+    return 0
+  })
+}
+
+/** Ends every login of a user, and leaves the account usable. */
+export async function endSessions(options: OneUser): Promise<ExitCode> {
+  return await withUser(options, async ({ user: target, users, requestId }) => {
+    await users.logOutEverywhere.execute({ by, target, requestId })
+    await printed(options, `ended all logins of ${target.email} (${target.id})`, documentOf(target))
+    return 0
+  })
+}
+
+/** Deletes a user, unless a handler of the deployer objects. Asks before. */
+export async function deleteUser(options: Forcible & { readonly yes?: true }): Promise<ExitCode> {
+  return await withUser(options, async ({ user: target, users, requestId }) => {
+    const { email, id, oauthAccounts } = target
+    const links = oauthAccounts.map(({ provider }) => provider).join(', ')
+    const lost = `the account, its password, all logins${links === '' ? '' : ` and the links to ${links}`}`
+    const objection = await objectionOfOperator(`This deletes ${email} (${id}) for good: ${lost}`, options)
+    if (objection !== null) return objection
+    await users.deleteUser({ target, requestId, isForced: options.force === true }, warn)
+    await printed(options, `deleted ${email} (${id})`, documentOf(target))
+    return 0
+  })
+}
+
+/** Prints a link with which the user can set a new password. */
+export async function printResetLink(options: OneUser): Promise<ExitCode> {
+  return await withUser({ ...options, withoutSecret: false }, async ({ user, users }) => {
+    const issued = await users.resetLink(user, users.publicUrl)
+    if (issued === null) {
+      warn(`${user.email} is disabled: enable the account first`)
+      return 1
+    }
+    const { link, expiresAt } = issued
+    await printed(options, link, { link, expiresAt })
+    if (users.isUrlGuessed && link.startsWith(users.publicUrl)) {
+      warn(`http.publicUrl is not set, so the link leads to ${users.publicUrl}`)
+    }
+    remark(
+      `Works once, until ${expiresAt.toISOString()}. It gives the account to anybody who has it: show it to ${user.email} only`,
+    )
+    return 0
+  })
+}
