@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { chmod, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -11,6 +11,7 @@ import { firstTables } from '../../../src/adapters/stores/sqlite/migrations/0006
 import { migrateFile, migrations } from '../../../src/adapters/stores/sqlite/migrations/migrations.ts'
 import { sqliteBackend } from '../../../src/adapters/stores/sqlite/sqlite.ts'
 import { Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
+import type { Email } from '../../../src/domain/email.ts'
 import type { UserId } from '../../../src/domain/ids.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
 import { anEvent, aSession, aUser } from '../../../src/testing/builders.ts'
@@ -51,6 +52,20 @@ describe('the SQLite store', () => {
   afterEach(() => at.close())
 
   describe('as a file', () => {
+    it('keeps no byte of a removed user after a sweep, not in its log either', async () => {
+      const { users, outbox, sessions } = await at.handle()
+      const bytes = () => ['', '-wal'].map((end) => readFileSync(`${at.path}${end}`, 'latin1')).join('')
+      const user = aUser({ email: 'lise.meitner@example.com' as Email })
+      for (let other = 0; other < 100; other++) await users.insert(aUser(), [])
+      await users.insert(user, [])
+      for (let other = 0; other < 100; other++) await users.insert(aUser(), [])
+      expect(bytes()).to.include('lise.meitner')
+      await users.remove(user, [anEvent(user)])
+      await deliverAll(outbox)
+      await sessions.sweep(500)
+      expect(bytes()).to.not.include('lise.meitner')
+    })
+
     it('is written with a full sync, and its reading connections cannot write', () => {
       const writer = writerAlone()
       const reader = connectReader(Database, { path: at.path, isSmall: false }, 1)

@@ -16,6 +16,7 @@ export function connectWriter(driver: Driver, place: Place): Database.Database {
     if (db.pragma('journal_mode = WAL', { simple: true }) !== 'wal') {
       throw new Unsuitable(`SQLite cannot keep a write-ahead log beside ${place.path}: use a local disk`)
     }
+    db.pragma('secure_delete = ON') // otherwise the address of a deleted user stays in the file
     if (place.isSmall) db.pragma('cache_size = -512') // in KiB; the driver's default is 16 MB
     migrateFile(db, !place.leavesMigrations)
   })

@@ -58,13 +58,11 @@ export function batchWriter({ connect, check }: Needs) {
       }
     },
 
-    /** Moves the log into the file, unless another connection reads it, and closes the file. */
+    /** Moves the log into the file and closes it. */
     close(): void {
       isClosed = true
       try {
-        connection?.db.pragma('wal_checkpoint(TRUNCATE)')
-      } catch (error) {
-        if (codeOf(error) === '') throw error // otherwise the log stays beside the file, and the next process applies it
+        if (connection !== null) emptyLog(connection.db)
       } finally {
         disconnect()
       }
@@ -102,12 +100,23 @@ function prepared(db: Database) {
       try {
         const outcomes = steps.map(outcomeOf)
         commit.run()
+        // The log holds removed records, too.
+        if (steps.some(({ method }) => method === 'sweep')) emptyLog(db)
         return outcomes
       } catch (error) {
         if (db.inTransaction) rollback.run()
         throw error
       }
     },
+  }
+}
+
+/** Moves the log into the file, unless another connection reads it. Then the log stays, and a later call moves it. */
+function emptyLog(db: Database): void {
+  try {
+    db.pragma('wal_checkpoint(TRUNCATE)')
+  } catch (error) {
+    if (codeOf(error) === '') throw error
   }
 }
 
