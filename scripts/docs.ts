@@ -14,7 +14,11 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 /** The generators by path. */
 export const generated = new Map<string, () => string | Promise<string>>([
   ['docs/openapi.json', async () => `${JSON.stringify(await servedDocument({}), null, 2)}\n`],
-  ['docs/errors.md', async () => errorsPage(await servedDocument({ providers: { [anyProvider]: provider } }))],
+  [
+    'docs/errors.md',
+    async () =>
+      errorsPage(await servedDocument({ providers: { [anyProvider]: provider }, users: { selfDeletion: true } })),
+  ],
   ['docs/configuration.md', configurationPage],
 ])
 

@@ -3,7 +3,10 @@ import type { User } from '../domain/user.ts'
 import type { By } from './sign-in/authenticate.ts'
 import { type FreshLoginNeeds, requireFreshLogin } from './sign-in/fresh-login.ts'
 
-type Demand = 'superuser' | 'fresh'
+type Demand = 'superuser' | 'fresh' | 'recent'
+
+/** Of a login that deletes its own account, unless the settings say when a login is fresh. */
+const recentLoginSeconds = 900
 
 /** The demands of each act on a login, for its own account and for another one. `null`: no login may do it. */
 const demands = {
@@ -13,7 +16,8 @@ const demands = {
   /** A new password or address, a link to a provider. */
   change_access: { own: ['fresh'], other: null },
   change_account: { own: ['superuser', 'fresh'], other: ['superuser', 'fresh'] },
-  delete_account: { own: ['fresh'], other: ['superuser', 'fresh'] },
+  /** Nothing brings the own account back, so its deletion always needs a login of a short time ago. */
+  delete_account: { own: ['recent'], other: ['superuser', 'fresh'] },
 } as const satisfies Record<string, { readonly own: readonly Demand[]; readonly other: readonly Demand[] | null }>
 
 export type Act = keyof typeof demands
@@ -37,5 +41,10 @@ export function requireRight(
   const demanded: readonly Demand[] | null = demands[act][by.user.id === target.id ? 'own' : 'other']
   if (demanded === null) throw new Refusal('FORBIDDEN')
   if (demanded.includes('superuser') && !by.user.isSuperuser) throw new Refusal('FORBIDDEN')
-  if (demanded.includes('fresh') && !isConfirmed) requireFreshLogin(needs, by)
+  if (isConfirmed) return
+  const { freshLoginSeconds, clock } = needs
+  if (demanded.includes('fresh')) requireFreshLogin(needs, by)
+  if (demanded.includes('recent')) {
+    requireFreshLogin({ freshLoginSeconds: freshLoginSeconds ?? recentLoginSeconds, clock }, by)
+  }
 }

@@ -50,6 +50,19 @@ describe('the right to act on an account', () => {
     expect(seen).to.deep.equal(table)
   })
 
+  it('ends after 900 seconds for the own deletion, if the settings do not say when a login is fresh', () => {
+    const unset = { freshLoginSeconds: null, clock }
+    const ages = [900, 901].map((age) => {
+      const by = login(false, age)
+      return all((act) => refusalOf(unset, by, act, by.user))
+    })
+    const [young] = ages
+    expect(ages).to.deep.equal([
+      { ...young, delete_account: may },
+      { ...young, delete_account: old },
+    ])
+  })
+
   it('needs no fresh login if the request has the password, and nothing else changes', () => {
     const by = logins['superuser, old']
     const confirmed = { isConfirmed: true }

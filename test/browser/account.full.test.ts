@@ -46,19 +46,27 @@ const sessionTexts = {
   },
 }
 
+const deletionTexts = {
+  'en-GB': { again: 'Please sign in again to do this.', deleted: 'Your account is deleted.' },
+  'de-AT': { again: 'Bitte melden Sie sich dafür noch einmal an.', deleted: 'Ihr Konto ist gelöscht.' },
+}
+
 describe('the pages at /account in a browser', () => {
   let service: TestService
+  let late = 0
   let browser: TestBrowser
   let watched: WatchedPage
   let page: Page
 
   before(async function () {
     needsBrowser(this)
-    service = await startTestService({
+    const env = {
       PORTCULLIS_STORES__USERS__KIND: 'memory',
       PORTCULLIS_HTTP__ALLOWED_ORIGINS: 'http://localhost:1',
       PORTCULLIS_LIMITS__PASSWORDS_PER_ACCOUNT: '3',
-    })
+      PORTCULLIS_USERS__SELF_DELETION: 'true',
+    }
+    service = await startTestService(env, { clock: () => new Date(Date.now() + late) })
     browser = await launchBrowser()
   })
 
@@ -297,6 +305,30 @@ describe('the pages at /account in a browser', () => {
     })
   }
 
+  for (const [locale, { again, deleted }] of Object.entries(deletionTexts)) {
+    it(`delete the own account, also if the login is too old at first (${locale})`, async () => {
+      const email = `lise-${locale.toLowerCase()}@example.com`
+      await openBrowser(locale)
+      await signUp(email)
+      await page.click('a[data-page-name=delete]')
+      await says('#account', email)
+      late = 901_000
+      await page.click('#delete')
+      await says('#message', again)
+      await submit({ username: email, password: goodPassword })
+      await page.waitForURL(/\/account\/delete$/)
+      await says('#account', email)
+      await page.click('#delete')
+      await says('#message', deleted)
+      late = 0
+      expect(await watched.focused()).to.equal('title')
+      expect(await page.context().cookies()).to.deep.equal([])
+      await page.click('a.button')
+      await submit({ username: email, password: goodPassword })
+      await says('#form-fault', languages[locale as keyof typeof languages].badLogin) // safe: both have the same locales
+    })
+  }
+
   it('lead back to an allowed origin, also after the link of a message', async () => {
     const [email, other] = ['alan@example.com', 'turing@example.com']
     const back = 'http://localhost:1/started?by=pages'
@@ -391,7 +423,7 @@ describe('the pages at /account in a browser', () => {
       await page.reload()
       await page.locator('#sessions button').waitFor()
       await watched.expectAccessible('/account with two sessions')
-      for (const path of ['/account/address', '/account/password']) await inspect(path)
+      for (const path of ['/account/address', '/account/password', '/account/delete']) await inspect(path)
     })
   }
 

@@ -45,6 +45,10 @@ export const routes = {
     change: ['PATCH', '/:user_id', 'superuser', 'passwords'],
     delete: ['DELETE', '/:user_id', 'superuser'],
   },
+  /** Below the prefix of the users, if `users.selfDeletion` is on. Otherwise `/me` counts as the id of no user. */
+  ownDeletion: {
+    deleteMe: ['DELETE', '/me', 'user'],
+  },
   /** Of each provider, below `providers.<name>.prefix`. */
   oauth: {
     authorize: ['GET', '/authorize', 'public', 'oauthRequests'],
@@ -91,12 +95,7 @@ export const pagePaths = {
     '/try/icon.svg',
   ],
   /** Only for browsers of this machine. */
-  mailbox: [
-    '/try/mailbox',
-    '/try/mailbox/message',
-    '/try/mailbox/mailbox.css',
-    '/try/mailbox/mailbox-refresh.js',
-  ],
+  mailbox: ['/try/mailbox', '/try/mailbox/message', '/try/mailbox/mailbox.css', '/try/mailbox/mailbox-refresh.js'],
   frontDoor: ['/', '/.well-known/change-password'],
   account: [
     '/account',
@@ -107,6 +106,7 @@ export const pagePaths = {
     '/account/verify',
     '/account/address',
     '/account/password',
+    '/account/delete',
     '/account/style.css',
     '/account/theme.css',
     '/account/icon.svg',

@@ -54,6 +54,8 @@ export function mailHandlers(needs: Needs): EventHandlers {
           return isOn.passwordChanged || isOn.addressChanged || isOn.accountLinked || isOn.accountUnlinked
         case 'new_sign_in':
           return isOn.newSignIn
+        case 'deleted':
+          return isOn.accountDeleted
         default:
           return false
       }
@@ -83,9 +85,16 @@ function messagesOf(call: HandlerCall, needs: Needs): Outgoing[] {
       return wasVerified(user, call.changes) ? messagesOfChange(to, call.changes, needs) : []
     case 'new_sign_in':
       return user.isVerified ? [{ name: 'newSignIn', to, fields: { ...call.traits, time: utc(context.at) } }] : []
+    case 'deleted':
+      return user.isVerified && isOwn(call) ? [{ name: 'accountDeleted', to, fields: {} }] : []
     default:
       return []
   }
+}
+
+/** Whether the user is the actor. A superuser may have reasons to delete an account without a message. */
+function isOwn({ user, context: { by } }: HandlerCall): boolean {
+  return (by.type === 'user' || by.type === 'superuser') && by.id === user.id
 }
 
 function messagesOfChange(to: Email, changes: UserChanges, needs: Needs): Outgoing[] {

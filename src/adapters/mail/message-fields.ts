@@ -14,6 +14,7 @@ export const ownFields = {
   accountLinked: providerFields,
   accountUnlinked: providerFields,
   newSignIn: signInFields,
+  accountDeleted: [],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 export type MessageName = keyof typeof ownFields

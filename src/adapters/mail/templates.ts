@@ -32,15 +32,17 @@ const ownFolder = fileURLToPath(new URL('./messages/', import.meta.url))
 /**
  * Reads the templates, and those of `folder` in place of ours. Both hold a folder for each language and a `layout.html`.
  * Throws a `TemplateFault`.
+ *
+ * @param needed the messages that each language must have
  */
-export async function loadTemplates(folder: string | null): Promise<Templates> {
+export async function loadTemplates(folder: string | null, needed = messageNames): Promise<Templates> {
   const files = new Map([...(await filesIn(ownFolder)), ...(folder === null ? [] : await filesIn(folder))])
   const languages = [
     ...new Set([...files.keys()].filter((name) => name.includes('/')).map((name) => name.split('/')[0] ?? '')),
   ]
   const texts = new Map<string, string>()
   for (const [name, path] of files) texts.set(name, checkedTemplate(name, path, await readFile(path, 'utf8')))
-  for (const language of languages) requireWhole(language, texts, folder)
+  for (const language of languages) requireWhole(language, texts, { folder, needed })
   const textOf = (name: string): string => texts.get(name) ?? ''
 
   return {
@@ -106,8 +108,12 @@ function checkedTemplate(name: string, path: string, text: string): string {
   return text
 }
 
-function requireWhole(language: string, texts: ReadonlyMap<string, string>, folder: string | null): void {
-  for (const name of messageNames.flatMap((one) => [`${fileOf(one)}.txt`, `${fileOf(one)}.html`])) {
+function requireWhole(
+  language: string,
+  texts: ReadonlyMap<string, string>,
+  { folder, needed }: { readonly folder: string | null; readonly needed: readonly MessageName[] },
+): void {
+  for (const name of needed.flatMap((one) => [`${fileOf(one)}.txt`, `${fileOf(one)}.html`])) {
     if (!texts.has(`${language}/${name}`)) throw new TemplateFault(`${join(folder ?? '', language, name)} is missing`)
   }
 }

@@ -20,6 +20,7 @@ import { checkResetRouter } from '../../adapters/http/routers/check-reset.ts'
 import { oauthRouter } from '../../adapters/http/routers/oauth.ts'
 import { oauthAssociateRouter } from '../../adapters/http/routers/oauth-associate.ts'
 import { operationsRouter } from '../../adapters/http/routers/operations.ts'
+import { ownDeletionRouter } from '../../adapters/http/routers/own-deletion.ts'
 import { removingRepeated } from '../../adapters/http/transports/cookie-scopes.ts'
 import type { DeviceCookie } from '../../adapters/http/transports/device-cookie.ts'
 import { type HttpBackend, ownOrigins } from '../../adapters/http/transports/http-backend.ts'
@@ -153,6 +154,9 @@ function routersOf(settings: Settings): PlacedRouter[] {
   const others = routers
     .filter(({ name }) => settings.routers[name].enabled)
     .map(({ name, router }) => placed<Use>(settings.routers[name].prefix, router, ({ use }) => use))
+  const { users } = settings.routers
+  const isDeletable = users.enabled && settings.users.selfDeletion
+  const deletion = isDeletable ? [placed<Use>(users.prefix, ownDeletionRouter, ({ use }) => use)] : []
   // A route of the pages, and the only one of them that programs may want to call.
   const hasCheck = settings.pages.enabled && settings.routers.resetPassword.enabled
   const check = hasCheck ? [placed<Use>('', checkResetRouter, ({ use }) => use)] : []
@@ -169,7 +173,7 @@ function routersOf(settings: Settings): PlacedRouter[] {
       placed(own.associatePrefix, oauthAssociateRouter(name, posts), useOf),
     ]
   })
-  return [...auth, ...others, ...check, ...oauth]
+  return [...auth, ...others, ...deletion, ...check, ...oauth]
 }
 
 function one<Backend extends { readonly name: string }>(
@@ -196,7 +200,8 @@ function pageRouters(settings: Settings, { publicUrl, mailboxKey }: PageNeeds): 
   return [...account, frontDoorRouter({ account: account.length > 0, development }, publicUrl)]
 }
 
-function siteOf({ http, pages, backends, routers, passwords, providers, mail }: Settings, publicUrl: string): Site {
+function siteOf(settings: Settings, publicUrl: string): Site {
+  const { http, pages, backends, routers, passwords, providers, mail, users } = settings
   const { name, logo, color, css } = pages
   const cookie = enabledOf(backends).find(([, { transport }]) => transport.kind === 'cookie')?.[1]
   if (cookie === undefined) throw new Error('the pages need a cookie backend') // the settings were checked
@@ -212,6 +217,7 @@ function siteOf({ http, pages, backends, routers, passwords, providers, mail }: 
     css,
     minPasswordLength: passwords.minLength,
     allowedOrigins: http.allowedOrigins,
+    allowsDeletion: users.selfDeletion,
     sendsLinkOnSignUp: mail.url !== 'off' && mail.verifyOnRegister && mail.messages.verify,
     marks: used,
     routes: {

@@ -2,6 +2,7 @@ import { addressIn, parseSender } from '../../adapters/addresses/parse-sender.ts
 import { mailHandlers } from '../../adapters/mail/mail-handlers.ts'
 import { type MailUrl, parseMailUrl } from '../../adapters/mail/mail-url.ts'
 import { memoryMailbox } from '../../adapters/mail/mailbox.ts'
+import { messageNames } from '../../adapters/mail/message-fields.ts'
 import type { Metrics } from '../../adapters/metrics/metrics.ts'
 import type { Shares } from '../../adapters/stores/store-backend.ts'
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
@@ -54,7 +55,7 @@ export async function openMail(needs: MailNeeds): Promise<OpenMail | null> {
     providerTitle: (name) => settings.providers[name]?.label ?? titleOf(name),
     lifetimes: lifetimesOf(settings),
     language: mail.language,
-    isOn: mail.messages,
+    isOn: { ...mail.messages, accountDeleted: mail.messages.accountDeleted && settings.users.selfDeletion },
   })
   return { eventHandlers, mailbox, close }
 }
@@ -108,9 +109,10 @@ function openMailbox({ tenant, shares, clock, showsMailbox }: MailNeeds): OpenMa
 }
 
 /** Throws a `SettingsFault` if a template cannot be used. */
-export async function templatesOf({ mail }: Pick<Settings, 'mail'>) {
+export async function templatesOf({ mail, users }: Pick<Settings, 'mail' | 'users'>) {
   const { loadTemplates, TemplateFault } = await import('../../adapters/mail/templates.ts')
-  const templates = await loadTemplates(mail.templates ?? null).catch((thrown: unknown) => {
+  const needed = messageNames.filter((name) => name !== 'accountDeleted' || users.selfDeletion)
+  const templates = await loadTemplates(mail.templates ?? null, needed).catch((thrown: unknown) => {
     throw thrown instanceof TemplateFault ? settingsFault('mail.templates', thrown.message) : thrown
   })
   if (!templates.languages.includes(mail.language)) {

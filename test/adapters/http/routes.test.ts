@@ -9,6 +9,7 @@ import { checkResetRouter } from '../../../src/adapters/http/routers/check-reset
 import { oauthRouter } from '../../../src/adapters/http/routers/oauth.ts'
 import { oauthAssociateRouter } from '../../../src/adapters/http/routers/oauth-associate.ts'
 import { operationsRouter } from '../../../src/adapters/http/routers/operations.ts'
+import { ownDeletionRouter } from '../../../src/adapters/http/routers/own-deletion.ts'
 import { pagePaths, routes } from '../../../src/adapters/http/routes.ts'
 import { bearerTransport } from '../../../src/adapters/http/transports/bearer.ts'
 import { routers } from '../../../src/config/plugins/routers.ts'
@@ -21,6 +22,7 @@ describe('the list of routes', () => {
     oauth: oauthRouter({ name: 'any', backend, postsCallback: true }),
     oauthAssociate: oauthAssociateRouter('any', true),
     checkReset: checkResetRouter,
+    ownDeletion: ownDeletionRouter,
     operations: operationsRouter(false),
   })
 

@@ -33,6 +33,11 @@ function aCall(type: HandlerCall['type'], more: Partial<RecordedCall> = {}, isVe
   return { type, user: viewOf(aUser({ email: ada, isVerified })), context, ...more } as RecordedCall
 }
 
+function ownDeletion(isVerified = true, type: 'user' | 'superuser' = 'user'): RecordedCall {
+  const call = aCall('deleted', {}, isVerified)
+  return { ...call, context: { ...context, by: { type, id: call.user.id, sid: null } } } as RecordedCall // safe: as `aCall`
+}
+
 const updated = (changes: UserChanges, isVerified = true) => aCall('updated', { changes }, isVerified)
 
 describe('mail as a handler', () => {
@@ -98,6 +103,9 @@ describe('mail as a handler', () => {
       [updated({ isSuperuser: true }), []],
       [updated({ loggedOutEverywhere: true }), []],
       [aCall('new_sign_in', { traits }), [['newSignIn', ada]]],
+      [ownDeletion(), [['accountDeleted', ada]]],
+      [ownDeletion(true, 'superuser'), [['accountDeleted', ada]]],
+      [aCall('deleted'), []],
     ] as const) {
       const { own, sent, names } = handlers()
       await own.call(call, 1)
@@ -118,6 +126,7 @@ describe('mail as a handler', () => {
     await own.call(updated({ passwordRemoved: true }, false), 1)
     await own.call(updated({ oauthLinked: link }, false), 1)
     await own.call(aCall('new_sign_in', { traits }, false), 1)
+    await own.call(ownDeletion(false), 1)
     expect(sent).to.deep.equal([])
   })
 
@@ -158,6 +167,7 @@ describe('mail as a handler', () => {
       accountLinked: updated({ oauthLinked: { provider: 'acme', accountEmail: 'a' } }),
       accountUnlinked: updated({ oauthUnlinked: { provider: 'acme', accountEmail: 'a' } }),
       newSignIn: aCall('new_sign_in', { traits }),
+      accountDeleted: ownDeletion(),
     }
     for (const off of messageNames) {
       const { own, sent } = handlers({ isOn: { ...on, [off]: false } })

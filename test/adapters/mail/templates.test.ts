@@ -37,7 +37,7 @@ describe('the templates of messages', () => {
     for (const name of messageNames) {
       it(`give ${name} in ${language} as text and as HTML without pictures or other hosts`, () => {
         const { subject, text, html } = templates.render(name, [language], 'en', fields)
-        const isOfAccount = name.startsWith('account')
+        const isOfAccount = name === 'accountLinked' || name === 'accountUnlinked'
         const needed = [fields.email, ...(isOfAccount ? ['Google', fields.account] : [])]
         const isLinked = name === 'verify' || name === 'reset'
         for (const one of [...needed, ...(isLinked ? [link, '24'] : [])]) {
@@ -138,6 +138,11 @@ describe('the templates of messages', () => {
       expect(found).to.have.property('message').that.includes(join(folder, fault))
     })
   }
+
+  it('may lack a message that the settings do not need', async () => {
+    const folder = await folderOf({ 'fr/reset.txt': 'Subject: x\n', 'fr/reset.html': 'x' })
+    expect((await loadTemplates(folder, ['reset'])).languages).to.include('fr')
+  })
 
   it('are refused when their folder is missing', async () => {
     expect(await faultOf(loadTemplates(join(scratchFolder(), 'none')))).to.match(/none cannot be read \(ENOENT\)/)

@@ -9,6 +9,8 @@ export interface DeviceCookie {
   read(header: string | undefined): string | null
   /** The reply to a login, a registration or a reset, with a new token for this account. */
   addTo(reply: Reply, email: Email): Reply
+  /** Makes the browser forget the account. */
+  readonly removal: Cookie
 }
 
 const yearSeconds = 365 * 24 * 60 * 60
@@ -37,5 +39,6 @@ export function deviceCookie(tokens: DeviceTokens, { isSecure, sameSite, owner }
       const cookie = { ...attributes, value: tokens.issue(emailKey(email)) }
       return { ...reply, cookies: [...(reply.cookies ?? []), cookie] }
     },
+    removal: { ...attributes, value: '', maxAgeSeconds: 0 },
   }
 }

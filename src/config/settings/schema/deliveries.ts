@@ -53,6 +53,7 @@ const descriptions: Readonly<Record<MessageName, string>> = {
   accountLinked: 'The notice of a linked account.',
   accountUnlinked: 'The notice of an unlinked account.',
   newSignIn: 'The notice of a sign-in from a new browser.',
+  accountDeleted: 'The notice that users have deleted their account (`users.selfDeletion`).',
 }
 
 export const mail = Type.Object({

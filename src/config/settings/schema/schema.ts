@@ -9,7 +9,7 @@ import { events, handlers, mail } from './deliveries.ts'
 import { prefix, seconds } from './fields.ts'
 import { docs, http, logs, metrics, pages, tryPage } from './http.ts'
 import { backendsSchema, type mounting, providersSchema, routersSchema, storeSchema } from './plugins.ts'
-import { limits, passwords, security, tokens, verification } from './security.ts'
+import { limits, passwords, security, tokens, users, verification } from './security.ts'
 import { isGroup } from './tree.ts'
 
 /** Lower case, because host names and MongoDB's database names ignore case. */
@@ -118,6 +118,7 @@ const common = {
   tokens,
   verification,
   security,
+  users,
   limits,
   logs,
   metrics,
@@ -164,7 +165,17 @@ export type Sections<Name extends keyof typeof common> = {
 /** Complete and valid settings. */
 export interface Settings
   extends Sections<
-    'http' | 'events' | 'passwords' | 'tokens' | 'verification' | 'security' | 'limits' | 'logs' | 'metrics' | 'docs'
+    | 'http'
+    | 'events'
+    | 'passwords'
+    | 'tokens'
+    | 'verification'
+    | 'security'
+    | 'users'
+    | 'limits'
+    | 'logs'
+    | 'metrics'
+    | 'docs'
   > {
   /** An absolute path. */
   readonly dataFolder: string

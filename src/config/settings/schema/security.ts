@@ -107,6 +107,18 @@ export const security = Type.Object({
 const figure = (standard: number, description: string) =>
   Type.Integer({ minimum: 1, maximum: 1_000_000, default: standard, description })
 
+export const users = Type.Object({
+  selfDeletion: Type.Boolean({
+    default: false,
+    hardened: {
+      value: true,
+      because: 'Users can erase their account without asking anybody (GDPR article 17, rules of app stores).',
+    },
+    description:
+      'Users may delete their own account: `DELETE /users/me`, and a button on the account page. It needs a login of the last `security.freshLoginSeconds`, or of the last 900 s without this setting. Where mail is on, a verified address gets a message.',
+  }),
+})
+
 export const limits = Type.Object({
   enabled: Type.Boolean({ default: true, description: 'Limits guessing and floods (`docs/limits.md`).' }),
   passwordsPerClient: figure(100, 'Wrong passwords of one client in 10 minutes.'),

@@ -50,7 +50,7 @@ function alteredLinks(name: (typeof linked)[number], publicUrl: string): Endpoin
   )
 }
 
-function isOffered(name: PageName, { routes }: Site): boolean {
+function isOffered(name: PageName, { routes, allowsDeletion }: Site): boolean {
   switch (name) {
     case 'sign-up':
       return routes.register !== null
@@ -59,6 +59,8 @@ function isOffered(name: PageName, { routes }: Site): boolean {
       return routes.resetPassword !== null
     case 'verify':
       return routes.verify !== null
+    case 'delete':
+      return allowsDeletion
     default:
       return true
   }

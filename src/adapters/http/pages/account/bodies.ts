@@ -72,7 +72,7 @@ ${links([link('account', texts.verify.toAccount)])}
 </div>`,
   }),
 
-  account: (texts, { providers }) => ({
+  account: (texts, { providers, allowsDeletion }) => ({
     title: texts.account.title,
     content: html`<p id="loading">${texts.loading}</p>
 <div id="step" hidden>
@@ -104,6 +104,7 @@ ${providers
 <button type="button" id="everywhere" class="second" aria-describedby="everywhere-hint">${texts.account.everywhere}</button>
 <p class="hint" id="everywhere-hint">${texts.account.everywhereHint}</p>
 </div>
+${allowsDeletion ? links([link('delete', texts.deletion.open)]) : null}
 </div>`,
   }),
 
@@ -118,6 +119,23 @@ ${form(texts.address.button, [
   }),
   currentPassword(texts),
 ])}
+${links([link('account', texts.back)])}
+</div>`,
+  }),
+
+  delete: (texts, { providers }) => ({
+    title: texts.deletion.title,
+    content: html`<p id="loading">${texts.loading}</p>
+<div id="step" hidden>
+<p>${texts.deletion.intro}</p>
+<ul class="listed">
+<li id="account">${texts.deletion.account}</li>
+${providers.length === 0 ? null : html`<li>${texts.deletion.links}</li>`}
+<li>${texts.deletion.sessions}</li>
+</ul>
+<div class="group">
+<button type="button" id="delete" class="danger">${texts.deletion.button}</button>
+</div>
 ${links([link('account', texts.back)])}
 </div>`,
   }),

@@ -2,7 +2,17 @@ import type { ReturnRules } from '../../../../lib/return-to.ts'
 import type { Texts } from './texts/en.ts'
 
 /** The pages and their scripts, by the last part of their paths. `account` is the path without such a part. */
-export const pageNames = ['account', 'sign-in', 'sign-up', 'forgot', 'reset', 'verify', 'address', 'password'] as const
+export const pageNames = [
+  'account',
+  'sign-in',
+  'sign-up',
+  'forgot',
+  'reset',
+  'verify',
+  'address',
+  'password',
+  'delete',
+] as const
 export type PageName = (typeof pageNames)[number]
 
 /** The public routes that the pages call. The prefix of a disabled router is `null`. */

@@ -12,6 +12,8 @@ export interface Site extends Pick<PageData, 'routes' | 'providers' | 'sendsLink
   /** The absolute path of a CSS file, or `null`. */
   readonly css: string | null
   readonly allowedOrigins: readonly string[]
+  /** Whether users may delete their own account. */
+  readonly allowsDeletion: boolean
   /** The SVG images of the presets in use, by the kind of the provider. */
   readonly marks: Readonly<Record<string, string>>
 }

@@ -1,4 +1,4 @@
-import { byId, filled, open, say, texts } from './page.ts'
+import { byId, filled, open, returnTo, say, texts } from './page.ts'
 import { codeOf, Problem, requestVerification } from './requests.ts'
 
 /** Passes the fields of the form to `act`. Faults appear beside their fields, and the first one gets the focus. */
@@ -60,14 +60,14 @@ export async function attempt(act: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Runs an action that needs a session or a fresh login. Without it, the sign-in page opens. */
-export async function asUser(act: () => Promise<void>): Promise<void> {
+/** Runs an action that needs a session or a fresh login. Without it, the sign-in page opens, and leads to `back`. */
+export async function asUser(act: () => Promise<void>, back: string | null = returnTo): Promise<void> {
   try {
     await act()
   } catch (problem) {
     const code = codeOf(problem)
-    if (code === 'FRESH_LOGIN_REQUIRED') open('sign-in', 'again')
-    else if (code === 'Unauthorized') open('sign-in')
+    if (code === 'FRESH_LOGIN_REQUIRED') open('sign-in', 'again', back)
+    else if (code === 'Unauthorized') open('sign-in', undefined, back)
     else throw problem
   }
 }

@@ -27,11 +27,14 @@ export interface StoredSession {
 export class Problem extends Error {
   readonly code: string
   readonly fields: Readonly<Record<string, string>>
+  /** The words of the deployer's handler, if it refused. */
+  readonly reason: string
 
-  constructor(code: string, message: string, fields: Readonly<Record<string, string>> = {}) {
+  constructor(code: string, message: string, fields: Readonly<Record<string, string>> = {}, reason = '') {
     super(message)
     this.code = code
     this.fields = fields
+    this.reason = reason
   }
 }
 
@@ -89,7 +92,9 @@ export function problemOf(detail: unknown, retryAfterSeconds = 60): Problem {
   const text = Object.hasOwn(errors, known) ? (errors[known] ?? texts.unknown) : worded(reason, rule)
   const field = fieldOf[known]
   const pause = retryAfterSeconds < 60 ? `${retryAfterSeconds} s` : `${Math.ceil(retryAfterSeconds / 60)} min`
-  return field === undefined ? new Problem(known, text.replace('$1', pause)) : new Problem(known, '', { [field]: text })
+  return field === undefined
+    ? new Problem(known, text.replace('$1', pause), {}, reason)
+    : new Problem(known, '', { [field]: text })
 }
 
 /** The broken rule in the language of the page; for a rule of the deployer, the words of the handler. */

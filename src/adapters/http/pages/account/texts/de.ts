@@ -47,6 +47,15 @@ export const de: Texts = {
     everywhereHint: 'Beendet jede Sitzung, auf diesem und allen anderen Geräten.',
     resend: 'Bestätigungslink schicken',
   },
+  deletion: {
+    open: 'Konto löschen',
+    title: 'Ihr Konto löschen?',
+    intro: 'Das geht für immer verloren:',
+    account: 'Ihr Konto mit der Adresse {email} und sein Passwort',
+    links: 'die Wege, sich mit anderen Konten anzumelden. Diese Konten bleiben bei ihren Anbietern',
+    sessions: 'jede Sitzung, auf diesem und allen anderen Geräten',
+    button: 'Mein Konto löschen',
+  },
   address: {
     title: 'Adresse ändern',
     field: 'Neue E-Mail-Adresse',
@@ -76,6 +85,8 @@ export const de: Texts = {
     unverified: 'nicht bestätigt',
     signedOut: 'Sie sind abgemeldet.',
     signedOutEverywhere: 'Alle Sitzungen sind beendet.',
+    deleted: 'Ihr Konto ist gelöscht.',
+    notDeleted: 'Ihr Konto kann nicht gelöscht werden: {reason}.',
     forgotSent: 'Wenn es ein Konto für {email} gibt, ist eine Nachricht unterwegs.',
     linkSent: 'Eine Nachricht an {email} ist unterwegs.',
     checkMail: 'Bitte öffnen Sie den Link in der Nachricht, die wir an {email} geschickt haben.',
@@ -129,6 +140,8 @@ export const de: Texts = {
         'Dieser Link funktioniert nicht mehr. In Ihrem Konto sehen Sie, ob Ihre Adresse bestätigt ist, und können einen neuen anfordern.',
       VERIFY_USER_ALREADY_VERIFIED: 'Diese Adresse ist schon bestätigt.',
       DELETE_USER_REFUSED: 'Dieses Konto kann hier nicht gelöscht werden. Sie können die Nachricht ignorieren.',
+      LAST_SUPERUSER:
+        'Sie verwalten diesen Dienst als Letzter. Geben Sie zuerst einem anderen Benutzer die Rechte der Verwaltung.',
       OAUTH_INVALID_STATE:
         'Dieser Versuch ist zu alt oder begann in einem anderen Browser. Bitte versuchen Sie es noch einmal.',
       OAUTH_PROVIDER_ERROR: 'Der andere Dienst antwortet nicht richtig. Bitte versuchen Sie es später noch einmal.',

@@ -1,0 +1,25 @@
+import { asUser, attempt, finish, onClick } from '../form.ts'
+import { byId, data, element, filled, pageUrl, returnTo, texts } from '../page.ts'
+import { Problem, request, signedIn } from '../requests.ts'
+
+// A login that is too old leads to a new one, which leads back here.
+onClick(byId('delete'), () =>
+  asUser(async () => {
+    await request('DELETE', `${data.routes.users}/me`).catch((problem: unknown) => {
+      // The handler says why, in its own words.
+      if (!(problem instanceof Problem) || problem.code !== 'DELETE_USER_REFUSED') throw problem
+      throw new Problem(problem.code, filled(texts.notDeleted, { reason: problem.reason }))
+    })
+    const way =
+      returnTo === null ? { href: pageUrl('sign-in'), text: texts.toSignIn } : { href: returnTo, text: texts.goOn }
+    finish(texts.deleted, element('a', { class: 'button', href: way.href }, way.text))
+  }, location.href),
+)
+
+await attempt(async () => {
+  const user = await signedIn()
+  if (user === null) return location.replace(pageUrl('sign-in', location.href))
+  byId('account').textContent = filled(byId('account').textContent ?? '', { email: user.email })
+  byId('loading').hidden = true
+  byId('step').hidden = false
+})
