@@ -60,6 +60,28 @@ describe('docs/providers.md', () => {
   }
 })
 
+describe('the other examples of docs/providers.md', () => {
+  const folder = settingsFolder()
+
+  for (const [mark, name] of [
+    ['line', 'line'],
+    ['b2c', 'contoso'],
+    ['entra', 'entra'],
+  ] as const) {
+    it(`needs only the secret: ${mark}`, async () => {
+      const file = JSON.parse(theBlock(blocksOf(page), 'json', mark))
+      const { warnings } = await folder.load(file, secretOf(name, 'any'))
+      expect(warnings).to.deep.equal([])
+    })
+  }
+
+  it('names claims that are valid', async () => {
+    const { claims } = JSON.parse(theBlock(blocksOf(page), 'json', 'claims'))
+    const acme = { kind: 'openid-connect', clientId: 'us', issuer: 'https://id.example', backend: 'cookie', claims }
+    expect((await folder.load({ providers: { acme } }, secretOf('acme', 'any'))).warnings).to.deep.equal([])
+  })
+})
+
 describe('the Google example of docs/settings.md', () => {
   const folder = settingsFolder()
 

@@ -83,6 +83,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
           profileUrl: `${fake.origin}/profile`,
           profile: { accountId: 'id', email: 'email', emailVerified: 'email_verified', integerAccountId: false },
           scopeSeparator: ' ',
+          pkce: true,
           clientAuthentication: 'basic',
         },
         { name, outbound: openOutbound(), clock },

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import { ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import { kindOf, valueAt } from './identity.ts'
 import { isForManyTenants, issuerOfTenant } from './many-issuers.ts'
@@ -8,12 +8,25 @@ interface Request {
   readonly issuer: string
   readonly clientId: string
   readonly nonce: string
-  /** `id_token_signing_alg_values_supported` of the metadata. */
+  /** The algorithms that its ID token may have. */
   readonly algorithms: readonly string[]
 }
 
 const toleranceSeconds = 30 // as openid-client
 const weakAlgorithms: readonly unknown[] = ['none', 'HS256', 'HS384', 'HS512']
+
+/**
+ * The algorithms that an ID token may have: the asymmetric ones of the metadata, and HS256 if the metadata or the
+ * settings name it. The client secret is the key of HS256 (OpenID Connect Core section 10.1).
+ */
+export function acceptedAlgorithms(
+  { id_token_signing_alg_values_supported: listed = ['RS256'] }: { id_token_signing_alg_values_supported?: string[] },
+  { idTokenAlgorithm, clientSecret }: { readonly idTokenAlgorithm?: string; readonly clientSecret?: string },
+): string[] {
+  const named = idTokenAlgorithm === undefined ? listed : [idTokenAlgorithm]
+  const hasKey = clientSecret !== undefined
+  return named.filter((one) => (one === 'HS256' ? hasKey : !weakAlgorithms.includes(one)))
+}
 
 /**
  * Names the member for which openid-client has refused an ID token, for the log: its own message has a code that many
@@ -30,9 +43,10 @@ export function objectionToIdToken(jwt: unknown, request: Request, now: Date): P
   const issuer = isForManyTenants(request.issuer) ? issuerOfTenant(request.issuer, claims) : request.issuer
 
   const algorithm = valueAt(header, 'alg')
-  if (weakAlgorithms.includes(algorithm) || !request.algorithms.includes(String(algorithm))) {
+  if (!request.algorithms.includes(String(algorithm))) {
     const found = weakAlgorithms.includes(algorithm) ? String(algorithm) : kindOf(algorithm, 'string')
-    const expected = 'an asymmetric one of "id_token_signing_alg_values_supported" in the metadata'
+    const isHmac = request.algorithms.join() === 'HS256'
+    const expected = isHmac ? 'HS256' : 'an asymmetric one of "id_token_signing_alg_values_supported" in the metadata'
     return new ProviderFailed(`"alg" of the ID token is ${found}, expected ${expected}`)
   }
   const isTime = (value: unknown): value is number => typeof value === 'number'
@@ -71,12 +85,29 @@ export function demandParty(idToken: unknown, clientId: string): void {
 export function demandHash(idToken: unknown, jwt: string, accessToken: string): void {
   const given = valueAt(idToken, 'at_hash')
   if (given === undefined) return
-  // RS256, PS384 and ES512 name their hash. EdDSA has SHA-512 within (RFC 8032 section 5.1).
-  const [, bits = '512'] = /^[RPE]S(256|384|512)$/.exec(String(valueAt(partOf(jwt, 0), 'alg'))) ?? []
+  // RS256, PS384, ES512 and HS256 name their hash. EdDSA has SHA-512 within (RFC 8032 section 5.1).
+  const [, bits = '512'] = /^[RPEH]S(256|384|512)$/.exec(String(valueAt(partOf(jwt, 0), 'alg'))) ?? []
   const whole = hash(`sha${bits}`, accessToken, 'buffer')
   if (given !== whole.subarray(0, whole.length / 2).toString('base64url')) {
     throw unexpected('"at_hash" of the ID token', given, 'the hash of the access token', 'string')
   }
+}
+
+/**
+ * Verifies the signature of an ID token of HS256 (OpenID Connect Core section 10.1). The key is the client secret and
+ * never a published key, which everybody knows (RFC 8725 section 2.1).
+ */
+export function demandHmac(jwt: string, clientSecret: string): void {
+  const end = jwt.lastIndexOf('.')
+  const expected = createHmac('sha256', clientSecret).update(jwt.slice(0, end)).digest()
+  const given = Buffer.from(jwt.slice(end + 1), 'base64url')
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
+    throw new ProviderFailed('the signature of the ID token is not by the client secret')
+  }
+}
+
+export function algorithmOf(jwt: unknown): unknown {
+  return typeof jwt === 'string' ? valueAt(partOf(jwt, 0), 'alg') : undefined
 }
 
 /** The header (0) or the claims (1) of a JWT; `null` if it has none. */

@@ -58,7 +58,12 @@ function isMangled(value: string): boolean {
  * have no value for, so both are `undefined`, as a missing member is.
  */
 export function valueAt(value: unknown, path: string): unknown {
-  const found = path.split('.').reduce<unknown>((inner, name) => {
+  return memberAt(value, path.split('.'))
+}
+
+/** The same for a path whose names may have dots. */
+export function memberAt(value: unknown, path: readonly string[]): unknown {
+  const found = path.reduce<unknown>((inner, name) => {
     if (typeof inner !== 'object' || inner === null || !Object.hasOwn(inner, name)) return undefined
     return (inner as Record<string, unknown>)[name] // safe: it has this very property
   }, value)

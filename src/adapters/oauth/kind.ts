@@ -18,6 +18,8 @@ interface ProviderKind<Kind extends string, Options extends TProperties> {
   readonly options: Options
   /** Apple sends the browser back with a POST (OAuth 2.0 Form Post Response Mode). */
   readonly postsCallback?: true
+  /** A warning about options that have no effect, without the path of the provider; `null` for none. */
+  doubt?(options: Static<TObject<Options>>): string | null
   build(options: Static<TObject<Options>>, needs: ProviderNeeds): OAuthProvider
 }
 
@@ -57,6 +59,11 @@ export const providerUrl = (description: string, standard?: string) =>
     }),
     (text) => isSecure(text) && new URL(text).hash === '',
   )
+
+export const pkce = Type.Boolean({
+  default: true,
+  description: 'Sends a PKCE challenge (RFC 7636). `false` for a provider that rejects it.',
+})
 
 export const clientAuthentication = {
   description: 'Authentication at the token endpoint: HTTP Basic, or id and secret in the body.',

@@ -8,7 +8,7 @@ import {
   ProviderFailed,
 } from '../../application/ports/oauth-provider.ts'
 import { demandTokenAnswer, identityOf, type Profile, profileIn, tokensOf, valueAt } from './identity.ts'
-import { clientAuthentication, clientOptions, type ProviderNeeds, providerKind, providerUrl } from './kind.ts'
+import { clientAuthentication, clientOptions, type ProviderNeeds, pkce, providerKind, providerUrl } from './kind.ts'
 import { limits, underDeadline } from './outbound.ts'
 
 interface OAuth2Definition {
@@ -191,12 +191,13 @@ export const oauth2Kind = providerKind({
       default: ' ',
       description: 'Character between two scopes.',
     }),
+    pkce,
     clientAuthentication: Type.Enum(['basic', 'post'], { default: 'basic', ...clientAuthentication }),
     issuer: Type.Optional(
       Type.String({ minLength: 1, otherwise: 'not checked', description: 'Expected `iss` of callbacks (RFC 9207).' }),
     ),
   },
-  build({ profile, profileUrl, clientId, clientSecret, scopes, ...definition }, needs) {
+  build({ profile, profileUrl, pkce: hasPkce, clientId, clientSecret, scopes, ...definition }, needs) {
     const read = async ({ get }: Answers): Promise<Profile> => {
       const found = await get(profileUrl)
       return {
@@ -206,6 +207,7 @@ export const oauth2Kind = providerKind({
       }
     }
     const hasIntegerIds = profile.integerAccountId
-    return oauth2Provider({ ...definition, client: { clientId, clientSecret, scopes }, needs, read, hasIntegerIds })
+    const client = { clientId, clientSecret, scopes }
+    return oauth2Provider({ ...definition, client, needs, read, hasIntegerIds, hasPkce })
   },
 })

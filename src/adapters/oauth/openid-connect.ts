@@ -1,13 +1,20 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { ClientAuth, Configuration, CustomFetchOptions } from 'openid-client'
-import Type from 'typebox'
+import type {
+  ClientAuth,
+  Configuration,
+  CustomFetchOptions,
+  ServerMetadata,
+  TokenEndpointResponse,
+} from 'openid-client'
 import { CodeRefused, type OAuthProvider, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import type { OAuthIdentity } from '../../domain/oauth-account.ts'
-import { demandHash, demandParty, objectionToIdToken } from './id-token.ts'
+import { claimsReader } from './claims.ts'
+import { acceptedAlgorithms, algorithmOf, demandHash, demandHmac, demandParty, objectionToIdToken } from './id-token.ts'
 import { demandTokenAnswer, identityOf, type Profile, profileIn, tokensOf, valueAt } from './identity.ts'
-import { clientAuthentication, clientOptions, type ProviderNeeds, providerKind, providerUrl } from './kind.ts'
+import type { ProviderNeeds } from './kind.ts'
 import { accountInTenant, demandKeyOfIssuer, isForManyTenants } from './many-issuers.ts'
 import { limits, underDeadline } from './outbound.ts'
+import { remembered } from './remembered.ts'
 
 type Library = typeof import('openid-client')
 
@@ -18,9 +25,15 @@ interface OpenIdDefinition {
   readonly client: { readonly clientId: string; readonly scopes: readonly string[] }
   readonly needs: ProviderNeeds
   readonly issuer: string
+  /** The address of the metadata, where it is not below the issuer. */
+  readonly discoveryUrl?: string
   readonly authenticate: Authentication
+  /** The key of ID tokens of HS256. Without it, only those by a published key are accepted. */
+  readonly clientSecret?: string
+  /** The only algorithm of ID tokens; by default those of the metadata. */
+  readonly idTokenAlgorithm?: 'HS256'
   /** Reads the address from the claims; by default as OpenID Connect Core section 5.1 names it. */
-  readonly read?: (claims: unknown) => Omit<Profile, 'accountId'>
+  readonly read?: (claims: unknown, isForMany: boolean) => Omit<Profile, 'accountId'>
   /** Further parameters that its authorization endpoint needs. */
   readonly authorizeParameters?: Readonly<Record<string, string>>
   /**
@@ -44,7 +57,14 @@ interface Call {
   exchanged?: unknown
 }
 
-const discoveryLifeMs = 3_600_000
+/** The provider as its metadata describe it. */
+interface Discovered {
+  readonly config: Configuration
+  /** Reads ID tokens of HS256 only. */
+  readonly byHmac: Configuration
+  /** The algorithms that an ID token may have. */
+  readonly algorithms: readonly string[]
+}
 
 /** A provider of OpenID Connect, discovered by its issuer. The signatures of its ID tokens are verified as well. */
 export function openIdConnectProvider({ client, needs, ...definition }: OpenIdDefinition): OAuthProvider {
@@ -54,25 +74,55 @@ export function openIdConnectProvider({ client, needs, ...definition }: OpenIdDe
   const calls = new AsyncLocalStorage<Call>()
   const configuration = remembered(needs.clock, () => underDeadline((signal) => calls.run({ signal }, discover)))
 
-  async function discover(): Promise<Configuration> {
+  async function discover(): Promise<Discovered> {
     const openId = await library
-    const { allowInsecureRequests, discovery, enableNonRepudiationChecks } = openId
-    const server = new URL(definition.issuer)
-    const config = await discovery(server, client.clientId, {}, definition.authenticate(openId), {
-      [openId.customFetch]: send,
-      execute: [enableNonRepudiationChecks, ...(server.protocol === 'http:' ? [allowInsecureRequests] : [])],
-    }).catch((error: unknown) => {
-      if (valueAt(error, 'code') !== 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') throw error
-      throw new ProviderFailed('"issuer" of the metadata is another value, expected the issuer of the settings')
-    })
-    const { token_endpoint: tokenEndpoint, userinfo_endpoint: userInfo } = config.serverMetadata()
-    config[openId.customFetch] = async (url, options) => {
-      if (isSame(url, tokenEndpoint)) return await tokenAnswer(url, options)
-      const response = await send(url, options)
-      if (!isSame(url, userInfo) || response.headers.get('content-type')?.includes('application/jwt')) return response
-      return Response.json(await profileIn(response))
+    const { discoveryUrl, issuer } = definition
+    const server = new URL(discoveryUrl ?? issuer)
+    const authenticate = definition.authenticate(openId)
+    const insecure = server.protocol === 'http:' ? [openId.allowInsecureRequests] : []
+    const config = await openId
+      .discovery(server, client.clientId, {}, authenticate, {
+        [openId.customFetch]: send,
+        execute: [openId.enableNonRepudiationChecks, ...insecure],
+      })
+      .catch((error: unknown) => {
+        throw valueAt(error, 'code') === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED' ? otherIssuer() : error
+      })
+    const metadata = config.serverMetadata()
+    // openid-client does not compare the issuer if it gets the whole address of the metadata.
+    if (discoveryUrl !== undefined && !isSame(new URL(issuer).href, metadata.issuer)) throw otherIssuer()
+    const hmac = { id_token_signed_response_alg: 'HS256' }
+    const byHmac = new openId.Configuration(metadata, client.clientId, hmac, authenticate)
+    for (const allow of insecure) allow(byHmac)
+    for (const one of [config, byHmac]) one[openId.customFetch] = (url, options) => answer(metadata, url, options)
+    return { config, byHmac, algorithms: acceptedAlgorithms(metadata, definition) }
+  }
+
+  /** The answer of an endpoint of the metadata. */
+  async function answer(metadata: ServerMetadata, url: string, options: CustomFetchOptions): Promise<Response> {
+    if (isSame(url, metadata.token_endpoint)) return await tokenAnswer(url, options)
+    const response = await send(url, options)
+    const isUserInfo = isSame(url, metadata.userinfo_endpoint)
+    if (!isUserInfo || response.headers.get('content-type')?.includes('application/jwt')) return response
+    return Response.json(await profileIn(response))
+  }
+
+  /** openid-client verifies no HMAC, so an answer with an ID token of HS256 is read by `byHmac`, and verified here. */
+  async function granted<Answer extends TokenEndpointResponse>(
+    { config, byHmac, algorithms }: Discovered,
+    call: Call,
+    ask: (config: Configuration) => Promise<Answer>,
+  ): Promise<Answer> {
+    if (algorithms.join() !== 'HS256') {
+      try {
+        return await ask(config)
+      } catch (error) {
+        if (!algorithms.includes('HS256') || algorithmOf(valueAt(call.exchanged, 'id_token')) !== 'HS256') throw error
+      }
     }
-    return config
+    const answered = await ask(byHmac)
+    if (answered.id_token !== undefined) demandHmac(answered.id_token, definition.clientSecret ?? '')
+    return answered
   }
 
   async function send(url: string, { method, headers, body }: CustomFetchOptions): Promise<Response> {
@@ -84,7 +134,7 @@ export function openIdConnectProvider({ client, needs, ...definition }: OpenIdDe
   /** The members that openid-client verifies. `tokensOf` reads all others, as for a provider without an ID token. */
   async function tokenAnswer(url: string, options: CustomFetchOptions): Promise<Response> {
     const call = calls.getStore()
-    const answer = await exchanged(url, options, call?.redirectUri)
+    const answer = call?.exchanged ?? (await exchanged(url, options, call?.redirectUri)) // a code works once
     const { accessToken } = tokensOf(answer, needs.clock())
     if (call !== undefined) call.exchanged = answer
     return Response.json({ access_token: accessToken, token_type: 'bearer', id_token: valueAt(answer, 'id_token') })
@@ -101,19 +151,20 @@ export function openIdConnectProvider({ client, needs, ...definition }: OpenIdDe
   }
 
   async function claimsOf(config: Configuration, accessToken: string, idToken: Readonly<Record<string, unknown>>) {
-    const read = definition.read ?? standardClaims
-    const { userinfo_endpoint: userInfo } = config.serverMetadata()
+    const { issuer, userinfo_endpoint: userInfo } = config.serverMetadata()
+    const read = (claims: unknown) => (definition.read ?? standardClaims)(claims, isForManyTenants(issuer))
     // The address and its `email_verified` must come from one source. Section 5.3.2: the subject must equal that of the ID
     // token.
-    if (valueAt(idToken, 'email') !== undefined || userInfo === undefined) return read(idToken)
+    const own = read(idToken)
+    if (own.email !== undefined || userInfo === undefined) return own
     const { fetchUserInfo } = await library
     return read(await fetchUserInfo(config, accessToken, String(idToken.sub)))
   }
 
   /** The cause for the log, if openid-client has refused the ID token. */
-  function objectionTo(config: Configuration, nonce: string, { exchanged }: Call, error: unknown) {
+  function objectionTo({ config, algorithms }: Discovered, nonce: string, { exchanged }: Call, error: unknown) {
     if (exchanged === undefined) return null
-    const { issuer, id_token_signing_alg_values_supported: algorithms = ['RS256'] } = config.serverMetadata()
+    const { issuer } = config.serverMetadata()
     const request = { issuer, clientId: client.clientId, nonce, algorithms }
     const objection = objectionToIdToken(valueAt(exchanged, 'id_token'), request, new Date())
     const isSignature = objection === null && valueAt(error, 'code') === 'OAUTH_INVALID_RESPONSE'
@@ -134,7 +185,7 @@ export function openIdConnectProvider({ client, needs, ...definition }: OpenIdDe
     scopes: client.scopes,
 
     async authorizationUrl({ state, nonce, redirectUri, codeVerifier, scopes }) {
-      const config = await configuration()
+      const { config } = await configuration()
       const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await library
       const challenge = hasPkce && (await calculatePKCECodeChallenge(codeVerifier))
       const parameters = {
@@ -166,10 +217,12 @@ export function openIdConnectProvider({ client, needs, ...definition }: OpenIdDe
 
         const call: Call = { signal, redirectUri }
 
-        async function identityBy(config: Configuration): Promise<OAuthIdentity> {
+        async function identityBy(discovered: Discovered): Promise<OAuthIdentity> {
+          const { config } = discovered
           demandIssuer(config, iss)
-          const answer = await authorizationCodeGrant(config, cameBack, checks).catch((error: unknown) => {
-            throw objectionTo(config, nonce, call, error) ?? error
+          const ask = (one: Configuration) => authorizationCodeGrant(one, cameBack, checks)
+          const answer = await granted(discovered, call, ask).catch((error: unknown) => {
+            throw objectionTo(discovered, nonce, call, error) ?? error
           })
           const idToken = { ...answer.claims() }
           demandParty(idToken, client.clientId)
@@ -180,17 +233,18 @@ export function openIdConnectProvider({ client, needs, ...definition }: OpenIdDe
           return identityOf({ accountId, ...email }, tokens, false)
         }
 
-        const config = await configuration()
-        return await calls.run(call, () => identityBy(config))
+        const discovered = await configuration()
+        return await calls.run(call, () => identityBy(discovered))
       })
     },
 
     async refresh(refreshToken) {
       return await underDeadline(async (signal) => {
-        const config = await configuration()
+        const discovered = await configuration()
         const { refreshTokenGrant } = await library
         const call: Call = { signal }
-        const answer = await calls.run(call, () => refreshTokenGrant(config, refreshToken))
+        const ask = (one: Configuration) => refreshTokenGrant(one, refreshToken)
+        const answer = await calls.run(call, () => granted(discovered, call, ask))
         demandHash(answer.claims(), answer.id_token ?? '', answer.access_token)
         const tokens = tokensOf(call.exchanged, needs.clock())
         return { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken }
@@ -210,26 +264,10 @@ function demandIssuer(config: Configuration, iss: string | null): void {
   if (iss === null ? isPromised === true : iss !== issuer) throw new CodeRefused('the callback is from another issuer')
 }
 
-function standardClaims(claims: unknown) {
-  return { email: valueAt(claims, 'email'), emailVerified: valueAt(claims, 'email_verified') }
-}
+const standardClaims = claimsReader({ email: 'email' }, 'email_verified')
 
-/** Caches the result of `find`. Calls `find` again when the result is too old, or after a failure. */
-function remembered<T>(clock: () => Date, find: () => Promise<T>): () => Promise<T> {
-  let latest: Promise<T> | null = null
-  let begunAt = 0
-
-  return () => {
-    const now = clock().getTime()
-    if (latest !== null && now - begunAt < discoveryLifeMs) return latest
-    const found = find()
-    found.catch(() => {
-      if (latest === found) latest = null
-    })
-    begunAt = now
-    latest = found
-    return found
-  }
+function otherIssuer(): ProviderFailed {
+  return new ProviderFailed('"issuer" of the metadata is another value, expected the issuer of the settings')
 }
 
 /**
@@ -246,16 +284,3 @@ export function secretAuthentication(secret: string, method?: 'basic' | 'post'):
     }
   }
 }
-
-export const openIdConnectKind = providerKind({
-  kind: 'openid-connect',
-  options: {
-    ...clientOptions(['openid', 'email']),
-    issuer: providerUrl('Address of the issuer, without `/.well-known/openid-configuration`.'),
-    clientAuthentication: Type.Optional(
-      Type.Enum(['basic', 'post'], { otherwise: 'from the metadata of the provider', ...clientAuthentication }),
-    ),
-  },
-  build: ({ issuer, clientSecret, clientAuthentication: method, ...client }, needs) =>
-    openIdConnectProvider({ client, needs, issuer, authenticate: secretAuthentication(clientSecret, method) }),
-})

@@ -1,5 +1,5 @@
 import { oauth2Kind } from '../../adapters/oauth/oauth2.ts'
-import { openIdConnectKind } from '../../adapters/oauth/openid-connect.ts'
+import { openIdConnectKind } from '../../adapters/oauth/openid-connect-kind.ts'
 import { appleKind } from '../../adapters/oauth/presets/apple.ts'
 import { discordKind } from '../../adapters/oauth/presets/discord.ts'
 import { facebookKind } from '../../adapters/oauth/presets/facebook.ts'
@@ -38,6 +38,13 @@ export const providers = [
 /** Whether providers of this kind use `response_mode=form_post`. */
 export function postsCallback(kind: string): boolean {
   return providers.some((one) => one.kind === kind && 'postsCallback' in one)
+}
+
+/** A warning about options of a provider that have no effect; `null` for none. */
+export function doubtOf({ kind, ...options }: { readonly kind: string }): string | null {
+  const found = providers.find((one) => one.kind === kind)
+  if (found === undefined || !('doubt' in found)) return null
+  return found.doubt(options as never) // safe: the options match the schema of this kind
 }
 
 /** The name of a provider for people, such as `GitHub`. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { oauth2Kind } from '../../../src/adapters/oauth/oauth2.ts'
-import { openIdConnectKind } from '../../../src/adapters/oauth/openid-connect.ts'
+import { openIdConnectKind } from '../../../src/adapters/oauth/openid-connect-kind.ts'
 import { kakaoKind } from '../../../src/adapters/oauth/presets/kakao.ts'
 import { microsoftKind } from '../../../src/adapters/oauth/presets/microsoft.ts'
 import type { OAuthProvider } from '../../../src/application/ports/oauth-provider.ts'
@@ -24,7 +24,10 @@ interface Scene {
 
 function openIdConnect(fake: FakeProvider): Scene {
   const id = fakeIssuer(fake, issuer, 'us')
-  const provider = openIdConnectKind.build({ ...client, issuer }, needsOf(fake, clock))
+  const provider = openIdConnectKind.build(
+    { ...client, issuer, claims: { email: 'email' }, pkce: true },
+    needsOf(fake, clock),
+  )
   id.it.userInfo = { body: { sub: 'a-1' } }
   id.it.idToken = { claims: { sub: 'a-1', email: '', azp: null } }
   return {
@@ -43,7 +46,14 @@ function openIdConnect(fake: FakeProvider): Scene {
 function oauth2(fake: FakeProvider): Scene {
   const urls = { authorizeUrl: `${issuer}/authorize`, tokenUrl: `${issuer}/token`, profileUrl: `${issuer}/me` }
   const profile = { accountId: 'id', email: 'email', emailVerified: 'email_verified', integerAccountId: false }
-  const options = { ...client, ...urls, profile, scopeSeparator: ' ', clientAuthentication: 'basic' } as const
+  const options = {
+    ...client,
+    ...urls,
+    profile,
+    scopeSeparator: ' ',
+    pkce: true,
+    clientAuthentication: 'basic',
+  } as const
   const provider = oauth2Kind.build(options, needsOf(fake, clock))
   const setToken: Scene['setToken'] = (members, status = 200) => {
     const body = { access_token: 'at-1', token_type: 'Bearer', ...members }
@@ -142,7 +152,7 @@ describe('a boolean of a preset', () => {
       const tid = '11111111-2222-3333-4444-555555555555'
       const id = fakeIssuer(fake, `https://login.microsoftonline.com/${tid}/v2.0`, 'us')
       id.it.idToken = { claims: { tid, email: 'ada@example.com', xms_edov: yes } }
-      const entra = microsoftKind.build({ ...client, tenant: tid }, needsOf(fake, clock))
+      const entra = microsoftKind.build({ ...client, tenant: tid, claims: { email: 'email' } }, needsOf(fake, clock))
       expect((await signIn(entra, { ...fake, approve: id.approve })).isEmailVerified).to.equal(true)
 
       const account = { email: 'ada@example.com', is_email_valid: yes, is_email_verified: yes }

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import Type, { type TProperties } from 'typebox'
 import Value from 'typebox/value'
 import { oauth2Kind } from '../../../src/adapters/oauth/oauth2.ts'
-import { openIdConnectKind } from '../../../src/adapters/oauth/openid-connect.ts'
+import { openIdConnectKind } from '../../../src/adapters/oauth/openid-connect-kind.ts'
 import { isSecure } from '../../../src/adapters/oauth/outbound.ts'
 import { appleKind } from '../../../src/adapters/oauth/presets/apple.ts'
 import { microsoftKind } from '../../../src/adapters/oauth/presets/microsoft.ts'
@@ -28,7 +28,7 @@ describe('the options of providers', () => {
       scopes: [],
       profile: { accountId: 'id', email: 'email', emailVerified: 'email_verified', integerAccountId: false },
     })
-    expect(fits(openIdConnectKind.options, { ...client, issuer: 'https://id.example' })).to.equal(true)
+    expect(fits(openIdConnectKind.options, { ...client, claims: {}, issuer: 'https://id.example' })).to.equal(true)
     const withoutSecret = { ...client, clientSecret: '', issuer: 'https://id.example' }
     expect(fits(openIdConnectKind.options, withoutSecret)).to.equal(false)
   })
@@ -51,7 +51,7 @@ describe('the options of providers', () => {
   ] as const) {
     it(`${isGood ? 'take' : 'refuse'} the address ${address || '(none)'}`, () => {
       expect(isSecure(address)).to.equal(isGood)
-      expect(fits(openIdConnectKind.options, { ...client, issuer: address })).to.equal(isGood)
+      expect(fits(openIdConnectKind.options, { ...client, claims: {}, issuer: address })).to.equal(isGood)
     })
   }
 
@@ -65,12 +65,12 @@ describe('the options of providers', () => {
   it('refuse another host in place of a shop, a tenant or a domain', () => {
     for (const wrong of ['evil.example/', 'a@evil.example', 'a.evil.example#', '../x', 'a b', '']) {
       expect(fits(shopifyKind.options, { ...client, shop: wrong }), wrong).to.equal(false)
-      expect(fits(microsoftKind.options, { ...client, tenant: wrong }), wrong).to.equal(false)
+      expect(fits(microsoftKind.options, { ...client, claims: {}, tenant: wrong }), wrong).to.equal(false)
       expect(fits(oktaKind.options, { ...client, domain: wrong }), wrong).to.equal(false)
     }
     expect(fits(shopifyKind.options, { ...client, shop: 'ada.evil' })).to.equal(false)
     expect(fits(shopifyKind.options, { ...client, shop: 'ada-shop' })).to.equal(true)
-    expect(fits(microsoftKind.options, client)).to.equal(true)
+    expect(fits(microsoftKind.options, { ...client, claims: {} })).to.equal(true)
     expect(fits(oktaKind.options, { ...client, domain: 'ada.okta.com' })).to.equal(true)
   })
 

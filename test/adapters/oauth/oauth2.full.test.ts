@@ -21,6 +21,7 @@ const acme = {
   profile: { accountId: 'id', email: 'email', emailVerified: 'email_verified', integerAccountId: false },
   scopes: ['email', 'profile'],
   scopeSeparator: ' ' as const,
+  pkce: true,
   clientAuthentication: 'basic' as const,
 }
 const ada = { id: 'a-1', email: 'Ada@Example.com', email_verified: true }

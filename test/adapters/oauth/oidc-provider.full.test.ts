@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { oauth2Kind } from '../../../src/adapters/oauth/oauth2.ts'
-import { openIdConnectKind } from '../../../src/adapters/oauth/openid-connect.ts'
+import { openIdConnectKind } from '../../../src/adapters/oauth/openid-connect-kind.ts'
 import { openOutbound } from '../../../src/adapters/oauth/outbound.ts'
 import { CodeRefused, type OAuthProvider } from '../../../src/application/ports/oauth-provider.ts'
 import { browse, type OpenIdProvider, startOpenIdProvider } from '../../support/providers/openid-provider.ts'
@@ -13,7 +13,13 @@ describe('a login with the package oidc-provider', () => {
   let server: OpenIdProvider
   let provider: OAuthProvider
   const needs = { name: 'acme', outbound: openOutbound(), clock: () => new Date() }
-  const options = () => ({ ...basic, scopes: ['openid', 'email'], issuer: server.issuer })
+  const options = () => ({
+    ...basic,
+    scopes: ['openid', 'email'],
+    issuer: server.issuer,
+    claims: { email: 'email' },
+    pkce: true,
+  })
 
   beforeEach(async () => {
     server = await startOpenIdProvider([basic])
@@ -65,6 +71,7 @@ describe('a login with the package oidc-provider', () => {
         profileUrl: `${server.issuer}/me`,
         profile: { accountId: 'sub', email: 'email', emailVerified: 'email_verified', integerAccountId: false },
         scopeSeparator: ' ',
+        pkce: true,
         clientAuthentication: 'basic',
         issuer: server.issuer,
       },

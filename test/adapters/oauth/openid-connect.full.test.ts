@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
-import { openIdConnectKind } from '../../../src/adapters/oauth/openid-connect.ts'
+import { openIdConnectKind } from '../../../src/adapters/oauth/openid-connect-kind.ts'
 import { CodeRefused, type OAuthProvider, ProviderFailed } from '../../../src/application/ports/oauth-provider.ts'
 import { inTime } from '../../support/in-time.ts'
 import { fakeIssuer, type IdToken, strangeKey } from '../../support/providers/fake-issuer.ts'
@@ -8,7 +8,8 @@ import { type FakeProvider, misbehaviour, startFakeProvider } from '../../suppor
 import { aJourney, connectionsLeft, failureOf, needsOf, signIn } from './scene.ts'
 
 const issuer = 'https://id.example'
-const options = { clientId: 'us', clientSecret: 'secret', scopes: ['openid', 'email'], issuer }
+const client = { clientId: 'us', clientSecret: 'secret', scopes: ['openid', 'email'] }
+const options = { ...client, issuer, claims: { email: 'email' }, pkce: true }
 const clock = () => new Date()
 const nowSeconds = Math.floor(Date.now() / 1000)
 

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { expect } from 'chai'
 import jsonwebtoken from 'jsonwebtoken'
 import type { ProviderNeeds } from '../../../src/adapters/oauth/kind.ts'
-import { openIdConnectKind } from '../../../src/adapters/oauth/openid-connect.ts'
+import { openIdConnectKind } from '../../../src/adapters/oauth/openid-connect-kind.ts'
 import { appleKind } from '../../../src/adapters/oauth/presets/apple.ts'
 import { franceConnectKind } from '../../../src/adapters/oauth/presets/franceconnect.ts'
 import { gitlabKind } from '../../../src/adapters/oauth/presets/gitlab.ts'
@@ -15,6 +15,7 @@ import { type FakeProvider, startFakeProvider } from '../../support/providers/fa
 import { aJourney, failureOf, needsOf, signIn } from './scene.ts'
 
 const client = { clientId: 'us', clientSecret: 'secret', scopes: ['openid', 'email'] }
+const byEmail = { email: 'email' }
 const clock = () => new Date()
 const applePair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const apple = {
@@ -71,7 +72,7 @@ const documented: readonly Documented[] = [
   },
   {
     kind: 'microsoft',
-    build: (needs) => microsoftKind.build({ ...client, tenant }, needs),
+    build: (needs) => microsoftKind.build({ ...client, tenant, claims: byEmail }, needs),
     issuer: `https://login.microsoftonline.com/${tenant}/v2.0`,
     claims: { tid: tenant },
     accountId: `${tenant}/sub-1`,
@@ -193,7 +194,7 @@ describe('the preset microsoft for several tenants', () => {
   ] as const) {
     it(`${isGood ? 'takes' : 'refuses'} an ID token when ${title}`, async () => {
       id.it.idToken = { claims }
-      const provider = microsoftKind.build({ ...client, tenant: 'common' }, needsOf(fake, clock))
+      const provider = microsoftKind.build({ ...client, tenant: 'common', claims: byEmail }, needsOf(fake, clock))
       const signedIn = signIn(provider, { ...fake, approve: id.approve })
       if (isGood) expect((await signedIn).accountId).to.equal(`${tenant}/sub-1`)
       else expect(await failureOf(signedIn)).to.be.instanceOf(ProviderFailed)
@@ -211,8 +212,11 @@ describe('the preset microsoft for several tenants', () => {
       id.it.publishedKey = publishedKey
       id.it.idToken = { claims: { iss: issuerOf(tenant), tid: tenant } }
       for (const provider of [
-        microsoftKind.build({ ...client, tenant: 'common' }, needsOf(fake, clock)),
-        openIdConnectKind.build({ ...client, issuer: issuerOf('common') }, needsOf(fake, clock)),
+        microsoftKind.build({ ...client, tenant: 'common', claims: byEmail }, needsOf(fake, clock)),
+        openIdConnectKind.build(
+          { ...client, issuer: issuerOf('common'), claims: byEmail, pkce: true },
+          needsOf(fake, clock),
+        ),
       ]) {
         const signedIn = signIn(provider, { ...fake, approve: id.approve })
         if (isGood) expect((await signedIn).accountId).to.equal(`${tenant}/sub-1`)
@@ -222,7 +226,7 @@ describe('the preset microsoft for several tenants', () => {
   }
 
   it('tells equal subjects of two tenants apart', async () => {
-    const provider = microsoftKind.build({ ...client, tenant: 'common' }, needsOf(fake, clock))
+    const provider = microsoftKind.build({ ...client, tenant: 'common', claims: byEmail }, needsOf(fake, clock))
     const names: string[] = []
     for (const tid of [tenant, another]) {
       id.it.idToken = { claims: { iss: issuerOf(tid), tid } }

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls'
 import { expect } from 'chai'
 import { oauth2Kind } from '../../../src/adapters/oauth/oauth2.ts'
-import { openIdConnectKind } from '../../../src/adapters/oauth/openid-connect.ts'
+import { openIdConnectKind } from '../../../src/adapters/oauth/openid-connect-kind.ts'
 import { openOutbound } from '../../../src/adapters/oauth/outbound.ts'
 import { outboundProxy } from '../../../src/config/composition/outbound-proxy.ts'
 import { inTime } from '../../support/in-time.ts'
@@ -78,7 +78,10 @@ describe('requests to providers through a proxy', () => {
     return openOutbound({ ca: certificate.cert }, outboundProxy(named))
   }
   const openId = (env?: Readonly<Record<string, string>>) =>
-    openIdConnectKind.build({ ...client, issuer }, { name: 'acme', outbound: outbound(env), clock })
+    openIdConnectKind.build(
+      { ...client, issuer, claims: { email: 'email' }, pkce: true },
+      { name: 'acme', outbound: outbound(env), clock },
+    )
 
   it('reach a provider of either kind by a tunnel, with the credentials of the proxy', async () => {
     const id = fakeIssuer(fake, issuer, 'us')
@@ -87,7 +90,14 @@ describe('requests to providers through a proxy', () => {
 
     const urls = { authorizeUrl: `${issuer}/authorize`, tokenUrl: `${issuer}/token2`, profileUrl: `${issuer}/me` }
     const profile = { accountId: 'id', email: 'email', emailVerified: 'email_verified', integerAccountId: false }
-    const options = { ...client, ...urls, profile, scopeSeparator: ' ', clientAuthentication: 'basic' } as const
+    const options = {
+      ...client,
+      ...urls,
+      profile,
+      scopeSeparator: ' ',
+      pkce: true,
+      clientAuthentication: 'basic',
+    } as const
     fake.answerTokens('id.example/token2', () => ({ access_token: 'at-1' }))
     fake.answer('id.example/me', { body: { id: 'a-1' } })
     const plain = oauth2Kind.build(options, { name: 'acme', outbound: outbound(), clock })

@@ -21,6 +21,35 @@ describe('the settings of providers', () => {
     expect(await faultsOf({ label: '' })).to.equal('providers.acme.label: must be a name of at most 60 characters')
   })
 
+  it('warn of a claim that never vouches', async () => {
+    const entra = { kind: 'microsoft', issuer: undefined }
+    for (const [acme, objection] of [
+      [{ claims: { email: 'preferred_username' } }, null],
+      [{ claims: { email: 'mail', emailVerified: 'mail_verified' } }, null],
+      [{ claims: { email: 'preferred_username', emailVerified: 'ok' } }, 'nobody vouches for preferred_username'],
+      [{ claims: { email: 'mail', emailVerified: 'email_verified' } }, 'email_verified is about the claim email'],
+      [{ ...entra, claims: { emailVerified: 'ok' } }, 'with several tenants, only xms_edov vouches'],
+      [{ ...entra, tenant: 'contoso.com', claims: { emailVerified: 'ok' } }, null],
+    ] as const) {
+      const warning = `providers.acme.claims.emailVerified has no effect: ${objection} (docs/providers.md)`
+      expect((await load(acme)).warnings, JSON.stringify(acme)).to.deep.equal(objection === null ? [] : [warning])
+    }
+  })
+
+  it('refuse wrong names of claims, algorithms and addresses of metadata', async () => {
+    for (const [acme, fault] of [
+      [{ claims: { email: 'a b' } }, 'claims.email: must be the name of a claim'],
+      [{ claims: { emailVerified: '' } }, 'claims.emailVerified: must be the name of a claim'],
+      [{ claims: { mail: 'x' } }, 'claims.mail: no such setting'],
+      [{ pkce: 'no' }, 'pkce: must be true or false'],
+      [{ idTokenAlgorithm: 'RS256' }, 'idTokenAlgorithm: must be .*HS256'],
+      [{ discoveryUrl: 'https://id.example' }, 'discoveryUrl: must be an https address with /.well-known/'],
+      [{ kind: 'google', issuer: undefined, claims: {} }, 'claims: must not be given'],
+    ] as const) {
+      expect(await faultsOf(acme), JSON.stringify(acme)).to.match(new RegExp(`^providers\\.acme\\.${fault}`))
+    }
+  })
+
   it('take an icon from https or from the own origin only', async () => {
     for (const icon of ['https://img.example/a.svg', '/icons/a.svg']) {
       expect((await load({ icon })).warnings, icon).to.deep.equal([])

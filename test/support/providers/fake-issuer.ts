@@ -9,6 +9,8 @@ export interface IdToken {
   readonly claims?: Claims
   readonly algorithm?: 'RS256' | 'HS256' | 'none'
   readonly key?: KeyObject
+  /** The key of HS256; by default the public key, which everybody knows. */
+  readonly secret?: string
   /** Written into the header; by default the key's own. */
   readonly kid?: string
   /** Changes the finished token. */
@@ -38,9 +40,18 @@ export const strangeKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).pr
 /**
  * Plays an OpenID provider with keys of its own on `fake`. The nonce of an ID token is the one of the authorization
  * request that `approve` was given.
+ *
+ * @param place the address below which its metadata and endpoints are
  */
-export function fakeIssuer(fake: FakeProvider, issuer: string, clientId: string, now = () => Date.now()) {
-  const own = `${new URL(issuer).host}${new URL(issuer).pathname.replace(/\/$/, '')}`
+export function fakeIssuer(
+  fake: FakeProvider,
+  issuer: string,
+  clientId: string,
+  now = () => Date.now(),
+  place = issuer,
+) {
+  const base = place.replace(/\/$/, '')
+  const own = base.replace(/^https?:\/\//, '')
   const nonces = new Map<string, string>()
   const it: Issuer = {
     issuer,
@@ -56,10 +67,10 @@ export function fakeIssuer(fake: FakeProvider, issuer: string, clientId: string,
   fake.answer(`${own}/.well-known/openid-configuration`, () => ({
     body: {
       issuer,
-      authorization_endpoint: `${issuer}/authorize`,
-      token_endpoint: `${issuer}/token`,
-      jwks_uri: `${issuer}/jwks`,
-      ...(it.userInfo !== null && { userinfo_endpoint: `${issuer}/userinfo` }),
+      authorization_endpoint: `${base}/authorize`,
+      token_endpoint: `${base}/token`,
+      jwks_uri: `${base}/jwks`,
+      ...(it.userInfo !== null && { userinfo_endpoint: `${base}/userinfo` }),
       response_types_supported: ['code'],
       subject_types_supported: ['public'],
       id_token_signing_alg_values_supported: ['RS256'],
@@ -98,7 +109,14 @@ export function fakeIssuer(fake: FakeProvider, issuer: string, clientId: string,
 }
 
 function mint({ issuer, clientId, idToken }: Issuer, nonce: string | undefined, now: number): string {
-  const { claims, algorithm = 'RS256', key = privateKey, kid = 'k1', tamper = (token: string) => token } = idToken
+  const {
+    claims,
+    algorithm = 'RS256',
+    key = privateKey,
+    secret,
+    kid = 'k1',
+    tamper = (token: string) => token,
+  } = idToken
   const seconds = Math.floor(now / 1000)
   const standard = { iss: issuer, sub: 'sub-1', aud: clientId, iat: seconds, exp: seconds + 300, nonce }
   const input = [
@@ -107,17 +125,19 @@ function mint({ issuer, clientId, idToken }: Issuer, nonce: string | undefined, 
   ]
     .map(encoded)
     .join('.')
-  return tamper(`${input}.${signature(input, algorithm, key)}`)
+  return tamper(`${input}.${signature(input, algorithm, key, secret)}`)
 }
 
 function encoded(part: unknown): string {
   return Buffer.from(JSON.stringify(part)).toString('base64url')
 }
 
-function signature(input: string, algorithm: 'RS256' | 'HS256' | 'none', key: KeyObject): string {
+function signature(input: string, algorithm: 'RS256' | 'HS256' | 'none', key: KeyObject, secret?: string) {
   if (algorithm === 'none') return ''
   if (algorithm === 'RS256') return createSign('sha256').update(input).sign(key, 'base64url')
   // The public key as an HMAC secret deceives a verifier that lets the token choose (CVE-2015-9235).
   const pem = publicKey.export({ format: 'pem', type: 'spki' })
-  return createHmac('sha256', pem).update(input).digest('base64url')
+  return createHmac('sha256', secret ?? pem)
+    .update(input)
+    .digest('base64url')
 }

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { valueAt } from '../identity.ts'
+import { claimsOption, claimsReader, doubtOfClaims } from '../claims.ts'
 import { clientOptions, providerKind } from '../kind.ts'
 import { openIdConnectProvider, secretAuthentication } from '../openid-connect.ts'
 
@@ -11,7 +11,8 @@ import { openIdConnectProvider, secretAuthentication } from '../openid-connect.t
  * that place. A subject is unique only within its tenant, so both together name an account.
  *
  * Any administrator of a tenant can set `email` to any address ("nOAuth"). Only the optional claim `xms_edov`, which
- * the app registration must enable, says that the domain's owner is verified.
+ * the app registration must enable, says that the domain's owner is verified. With one tenant, its administrator may
+ * name another claim.
  */
 export const microsoftKind = providerKind({
   kind: 'microsoft',
@@ -23,14 +24,16 @@ export const microsoftKind = providerKind({
       default: 'common',
       description: 'Accounts that may sign in.',
     }),
+    claims: claimsOption('xms_edov'),
   },
-  build: ({ tenant, clientSecret, ...client }, needs) =>
+  doubt: ({ claims, tenant }) => doubtOfClaims(claims, ['common', 'organizations'].includes(tenant)),
+  build: ({ tenant, claims, clientSecret, ...client }, needs) =>
     openIdConnectProvider({
       client,
       needs,
       issuer: `https://login.microsoftonline.com/${tenant}/v2.0`,
       authenticate: secretAuthentication(clientSecret, 'post'),
       hasTenants: true,
-      read: (claims) => ({ email: valueAt(claims, 'email'), emailVerified: valueAt(claims, 'xms_edov') }),
+      read: claimsReader(claims, 'xms_edov'),
     }),
 })

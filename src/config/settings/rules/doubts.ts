@@ -3,6 +3,7 @@ import { parseMailUrl } from '../../../adapters/mail/mail-url.ts'
 import { storeRoles } from '../../../adapters/stores/store-backend.ts'
 import { isAppOrigin } from '../../../lib/app-origin.ts'
 import { isLoopback } from '../../../lib/loopback.ts'
+import { doubtOf } from '../../plugins/providers.ts'
 import { pluginOf } from '../../plugins/stores.ts'
 import { canHavePages, isLocal, isPublic } from '../defaults.ts'
 import type { Source } from '../schema/fault.ts'
@@ -73,11 +74,15 @@ function doubtsOfEmailChange({ security, routers: { verify } }: Settings): strin
   return ['security.confirmEmailChange is on, and the router verify is off: no route confirms a new address']
 }
 
-/** After a redirect of a provider, the browser would show the bearer token as JSON, and no script would get it. */
 function doubtsOfProviders(settings: Settings): string[] {
-  return enabledOf(settings.providers).flatMap(([name, { backend, redirectUrl }]) => {
-    if (settings.backends[backend]?.transport.kind !== 'bearer' || redirectUrl !== undefined) return []
+  return enabledOf(settings.providers).flatMap(([name, provider]) => {
+    const { backend, redirectUrl } = provider
+    const doubt = doubtOf(provider)
+    const doubts = doubt === null ? [] : [`providers.${name}.${doubt}`]
+    if (settings.backends[backend]?.transport.kind !== 'bearer' || redirectUrl !== undefined) return doubts
+    // After a redirect of the provider, the browser would show the bearer token as JSON, and no script would get it.
     return [
+      ...doubts,
       `providers.${name}.backend is ${backend}: after the sign-in the browser shows a bearer token that no page can read. Choose a backend with a cookie, or set redirectUrl to a page that fetches the token (docs/providers.md)`,
     ]
   })
