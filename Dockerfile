@@ -7,6 +7,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --no-audit --no-fund
 COPY scripts scripts
+COPY bin bin
 COPY src src
 COPY examples examples
 RUN npm run build && npm prune --omit=dev --no-audit --no-fund
@@ -23,6 +24,7 @@ RUN install --directory --owner=node --group=node --mode=700 /data
 VOLUME /data
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/bin bin
 COPY --from=build /app/dist dist
 COPY --from=build /app/examples/browser examples/browser
 USER node

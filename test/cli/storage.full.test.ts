@@ -2,9 +2,10 @@ import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { MongoClient } from 'mongodb'
-import { goodPassword, logIn, register } from '../support/http/client.ts'
+import { call, goodPassword, logIn, logInByCookie, register } from '../support/http/client.ts'
 import { portcullis } from '../support/process/command-line.ts'
 import { needsDeployment, onMongo, onSqliteAndRedis } from '../support/services/deployments.ts'
+import { goodSecret } from '../support/services/settings.ts'
 import { type SpawnedService, scratchFolder, spawnService } from '../support/services/spawned-service.ts'
 import { needsRedisServer, startRedis } from '../support/stores/redis.ts'
 import { inSqlite } from '../support/stores/store-contents.ts'
@@ -95,6 +96,40 @@ describe('portcullis backup', () => {
     const { code, err } = await portcullis(['backup', '--to', 'copy'], { env })
     expect(code).to.equal(2)
     expect(err).to.include('stores.users.kind: is mongo: use mongodump')
+  })
+})
+
+describe('portcullis secret replace', () => {
+  it('binds the users to another secret, and sessions end --all ends the logins of a backup', async () => {
+    const folder = scratchFolder()
+    const before = await spawnService({}, folder)
+    await register(before.url, 'ada@example.com')
+    const cookie = await logInByCookie(before.url, 'ada@example.com')
+    const bearer = await logIn(before.url, 'ada@example.com')
+    await before.end('SIGTERM')
+    const file = join(folder, 'data', 'secret')
+    const former = readFileSync(file, 'utf8')
+    const run = (words: string, env: Readonly<Record<string, string>> = {}) =>
+      portcullis(words.split(' '), { cwd: folder, env })
+    expect(await run('secret replace')).to.include({ code: 2, out: '' })
+    expect(readFileSync(file, 'utf8')).to.equal(former)
+    expect(await run('secret replace --yes')).to.include({
+      code: 0,
+      out: `The users are bound to the new secret in ${file} now\n`,
+    })
+    expect(readFileSync(file, 'utf8')).to.not.equal(former)
+    const env = { PORTCULLIS_SECRET: goodSecret }
+    expect((await run('secret replace --yes --json', env)).out).to.equal('{"file":null}\n')
+    expect((await run('secret replace --yes', env)).err).to.include('is the present one: set a new one first')
+
+    const after = await spawnService(env, folder)
+    const status = async (by: { cookie: string } | { bearer: string }) =>
+      (await call(after.url, 'GET', '/users/me', by)).status
+    expect([await status({ bearer }), await status({ cookie })]).to.deep.equal([401, 200])
+    expect((await run('sessions end --all --yes --json', env)).out).to.equal('{"users":1}\n')
+    expect(await status({ cookie })).to.equal(401)
+    await logIn(after.url, 'ada@example.com')
+    await after.end('SIGTERM')
   })
 })
 

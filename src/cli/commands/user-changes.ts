@@ -39,9 +39,9 @@ export async function setEmail(options: OneUser & { readonly address: string }):
   }
   const { email } = parsed
   try {
-    return await change(options, { email }, (user, former) => {
-      if (!user.isVerified) remark('The address is not verified. If you know that it belongs to the user: user verify')
-      return `${former.email} is ${user.email} now`
+    const textOf = (user: User, former: User) => `${former.email} is ${user.email} now`
+    return await change(options, { email }, textOf, ({ isVerified }) => {
+      if (!isVerified) remark('The address is not verified. If you know that it belongs to the user: user verify')
     })
   } catch (thrown) {
     if (thrown instanceof InvalidInput) {
@@ -58,11 +58,13 @@ async function change(
   options: Forcible,
   changes: AnyChanges,
   textOf: (user: User, former: User) => string,
+  then: (user: User) => void = () => undefined,
 ): Promise<ExitCode> {
   return await withUser(options, async ({ user: target, users, requestId }) => {
     const isForced = options.force === true
     const user = await users.changeAccount.execute({ by, target, changes, isForced, requestId })
     await printed(options, `${textOf(user, target)} (${user.id})`, documentOf(user))
+    then(user)
     return 0
   })
 }
