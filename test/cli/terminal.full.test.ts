@@ -36,7 +36,9 @@ describe('a command in a terminal', () => {
     await portcullis(create, { cwd, input: goodPassword })
     const declined = await typed(cwd, `user delete ${email} --force`, 'n')
     expect(declined.code).to.equal(1)
-    expect(declined.shown).to.match(/deletes leaving@example\.com \(\S+\) for good: the account, its password, all logins/)
+    expect(declined.shown).to.match(
+      /deletes leaving@example\.com \(\S+\) for good: the account, its password, all logins/,
+    )
     expect(declined.shown).to.include('Nothing was changed')
     const agreed = await typed(cwd, `user delete ${email} --force`, 'y')
     expect(agreed.code).to.equal(0)

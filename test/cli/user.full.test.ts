@@ -16,7 +16,11 @@ import { goodSecret } from '../support/services/settings.ts'
 import { type SpawnedService, scratchFolder, spawnService } from '../support/services/spawned-service.ts'
 
 const done = (text: string) => ({ code: 0, out: `${text}\n`, err: '' })
-const none = { code: 1, out: '', err: 'portcullis: there is no such user: user list --search finds people by a part of the address\n' }
+const none = {
+  code: 1,
+  out: '',
+  err: 'portcullis: there is no such user: user list --search finds people by a part of the address\n',
+}
 
 for (const deployment of [onSqlite, onMongo, onSqliteAndRedis, onMongoAndRedis]) {
   describe(`portcullis user, beside a service on ${deployment.name}`, () => {
