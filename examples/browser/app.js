@@ -78,7 +78,7 @@ function accountRow(account) {
 
 function sessionRow(one) {
   const name = [one.browser, one.system].filter((part) => part !== null).join(', ') || 'Unknown browser'
-  const used = new Date(one.last_used_at).toLocaleString('en-GB')
+  const used = new Date(one.last_used_at).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short' })
   const row = element('li', {}, element('span', {}, element('b', {}, name), ` last used ${used}`))
   if (one.is_current) {
     row.append(element('span', { class: 'badge good' }, 'this browser'))

@@ -12,9 +12,9 @@ const oldToken = 'old'.padEnd(43, '-')
 /** The parts of the pages that the tests read. */
 const languages = {
   'en-GB': {
-    unverified: 'not confirmed',
+    unverified: 'not verified',
     checkedMail: 'If there is an account for',
-    confirmed: 'is confirmed.',
+    confirmed: 'is verified.',
     passwordSet: 'Your new password is set',
     signedOut: 'You are signed out.',
     everywhere: 'Every session has ended.',
@@ -35,12 +35,14 @@ const languages = {
 
 const sessionTexts = {
   'en-GB': {
-    signOut: 'Sign out Unknown browser',
+    end: 'End Unknown browser',
+    used: 'last used 2 h ago',
     signedOut: 'Unknown browser is signed out.',
     thisBrowser: 'this browser',
   },
   'de-AT': {
-    signOut: 'Unbekannter Browser abmelden',
+    end: 'Unbekannter Browser beenden',
+    used: 'zuletzt benutzt vor 2 h',
     signedOut: 'Unbekannter Browser ist abgemeldet.',
     thisBrowser: 'dieser Browser',
   },
@@ -213,7 +215,7 @@ describe('the pages at /account in a browser', () => {
     await page.route('**/auth/verify', (route) => clicked.promise.then(() => route.continue()))
     await page.dblclick('#confirm')
     clicked.resolve() // a quick answer could replace the button between the clicks
-    await says('#message', 'is confirmed.')
+    await says('#message', 'is verified.')
     expect(sent).to.deep.equal(['/auth/verify'])
   })
 
@@ -229,7 +231,7 @@ describe('the pages at /account in a browser', () => {
     await page.goto(`${service.url}/account/verify#token=${await tokenOf('on_after_request_verify', email)}`)
     await page.locator('#message', { hasText: 'any more' }).waitFor({ state: 'hidden' })
     await page.click('#confirm')
-    await says('#message', 'is confirmed.')
+    await says('#message', 'is verified.')
 
     await page.goto(`${service.url}/account/forgot`)
     await submit({ email })
@@ -243,7 +245,7 @@ describe('the pages at /account in a browser', () => {
   })
 
   for (const [locale, words] of [
-    ['en-GB', 'Your account shows whether your address is confirmed'],
+    ['en-GB', 'Your account shows whether your address is verified'],
     ['de-AT', 'In Ihrem Konto sehen Sie, ob Ihre Adresse bestätigt ist'],
   ] as const) {
     it(`lead from a link that does not work to the account, which sends a new one (${locale})`, async () => {
@@ -278,11 +280,11 @@ describe('the pages at /account in a browser', () => {
       await says('#message', 'Please sign in first.')
       await submit({ username: email, password: goodPassword })
       await page.click('#confirm')
-      await says('#message', `${email} is confirmed.`)
+      await says('#message', `${email} is verified.`)
     })
   })
 
-  for (const [locale, { signOut, signedOut, thisBrowser }] of Object.entries(sessionTexts)) {
+  for (const [locale, { end, signedOut, thisBrowser, used }] of Object.entries(sessionTexts)) {
     it(`show where the user is signed in, and end the other sessions (${locale})`, async () => {
       const email = `joan-${locale.toLowerCase()}@example.com`
       await openBrowser(locale)
@@ -290,18 +292,22 @@ describe('the pages at /account in a browser', () => {
       await says('#sessions li', thisBrowser)
       expect(await page.locator('#sessions li').count()).to.equal(1)
       const elsewhere = await logInByCookie(service.url, email)
+      await page.clock.setFixedTime(Date.now() + 2 * 60 * 60 * 1000 + 5000)
       await page.reload()
-      const others = page.locator('#sessions button')
-      await others.waitFor()
-      expect(await page.locator('#sessions li').allInnerTexts()).to.have.lengthOf(2)
-      await page.locator('#sessions li', { hasText: thisBrowser }).filter({ hasText: 'Chrome, Linux' }).waitFor()
-      expect(await others.getAttribute('aria-label')).to.contain(signOut)
-      await others.click()
+      const own = page.locator('#sessions li', { hasText: thisBrowser })
+      const other = page.locator('#sessions li', { hasNotText: thisBrowser })
+      await other.filter({ hasText: used }).waitFor()
+      expect(await page.locator('#sessions li').count()).to.equal(2)
+      await own.filter({ hasText: 'Chrome, Linux' }).waitFor()
+      expect(await other.locator('button').getAttribute('aria-label')).to.contain(end)
+      await other.locator('button').click()
       await says('#message', signedOut)
       expect(await watched.focused()).to.equal('title')
-      expect(await others.count()).to.equal(0)
+      expect(await other.count()).to.equal(0)
       expect((await call(service.url, 'GET', '/users/me', { cookie: elsewhere })).status).to.equal(401)
-      await says('#sessions li', thisBrowser)
+      await own.locator('button').click()
+      await page.waitForURL(/\/account\/sign-in$/)
+      expect(await sessionCookies(page.context())).to.deep.equal([])
     })
   }
 
@@ -347,7 +353,7 @@ describe('the pages at /account in a browser', () => {
     await says('#message', email)
     await page.goto(`${service.url}/account/verify#token=${await tokenOf('on_after_request_verify', email)}`)
     await page.click('#confirm')
-    await says('#message', 'is confirmed')
+    await says('#message', 'is verified')
     await page.click('a.button')
     await page.waitForURL(back)
 
@@ -394,6 +400,82 @@ describe('the pages at /account in a browser', () => {
     await says('#form-fault', 'Too many attempts. Please try again in 1 s.')
   })
 
+  it('send no second link while one is under way, and offer one again after a minute', async () => {
+    await openBrowser('en-GB')
+    await page.clock.install()
+    await signUp('curie@example.com')
+    await page.click('#resend')
+    await says('#link-sent', 'Please open the link')
+    expect(await page.isVisible('#resend')).to.equal(false)
+    await page.reload()
+    await says('#link-sent', 'Please open the link')
+    expect(await page.isVisible('#resend')).to.equal(false)
+    await page.clock.fastForward('01:01')
+    await page.locator('#resend').waitFor()
+    expect(await page.isVisible('#link-sent')).to.equal(false)
+  })
+
+  it('take the typed address along, but not in the address of the page', async () => {
+    const email = 'jackson@example.com'
+    await openBrowser('en-GB')
+    await page.goto(`${service.url}/account/sign-in`)
+    await page.fill('#username', email)
+    await page.click('a[data-page-name=forgot]')
+    await page.waitForURL(/\/account\/forgot$/)
+    expect(await page.inputValue('#email')).to.equal(email)
+    await page.click('#form button:not([type])')
+    await page.click('a.button')
+    await page.waitForURL(/\/account\/sign-in$/)
+    expect(await page.inputValue('#username')).to.equal(email)
+    await page.reload()
+    expect(await page.inputValue('#username')).to.equal('')
+  })
+
+  it('show a password on request, and hide it before it is sent', async () => {
+    await openBrowser('en-GB')
+    await page.goto(`${service.url}/account/sign-up`)
+    await page.fill('#password', 'short')
+    await page.getByRole('button', { name: 'Show Password' }).press('Enter')
+    expect(await page.getAttribute('#password', 'type')).to.equal('text')
+    expect(await watched.focused()).to.equal('password-reveal')
+    await page.getByRole('button', { name: 'Hide Password' }).waitFor()
+    await submit({ email: 'johnson@example.com' })
+    await says('#password-fault', 'at least 8 characters')
+    expect(await page.getAttribute('#password', 'type')).to.equal('password')
+  })
+
+  for (const [locale, missing, invalid] of [
+    ['en-GB', 'Please fill this in.', 'This is not a valid email address.'],
+    ['de-AT', 'Bitte füllen Sie dieses Feld aus.', 'Das ist keine gültige E-Mail-Adresse.'],
+  ] as const) {
+    it(`call no address a wrong password (${locale})`, async () => {
+      await openBrowser(locale)
+      await page.goto(`${service.url}/account/sign-in`)
+      for (const [username, fault] of [
+        ['', missing],
+        ['not-an-address', invalid],
+      ] as const) {
+        await submit({ username, password: goodPassword })
+        await says('#username-fault', fault)
+        expect(await page.textContent('#form-fault')).to.equal('')
+        expect(await watched.focused()).to.equal('username')
+      }
+    })
+  }
+
+  it('link to the app that the person came from', async () => {
+    const back = 'http://localhost:1/settings'
+    await openBrowser('en-GB')
+    await page.route('http://localhost:1/**', (route) => route.fulfill({ body: 'the app' }))
+    await signUp('vaughan@example.com')
+    expect(await page.isVisible('#back-to-app')).to.equal(false)
+    await page.goto(`${service.url}/account?${new URLSearchParams({ return_to: back })}`)
+    await page.click('a[data-page-name=password]')
+    await page.click('a[data-page-name=account]')
+    await page.getByRole('link', { name: 'Back to localhost:1' }).click()
+    await page.waitForURL(back)
+  })
+
   it('work with the keyboard only', async () => {
     const email = 'barbara@example.com'
     await openBrowser('en-GB')
@@ -421,7 +503,7 @@ describe('the pages at /account in a browser', () => {
       await watched.expectAccessible('/account')
       await logInByCookie(service.url, `axe-${colorScheme}@example.com`)
       await page.reload()
-      await page.locator('#sessions button').waitFor()
+      await page.locator('#sessions button').nth(1).waitFor()
       await watched.expectAccessible('/account with two sessions')
       for (const path of ['/account/address', '/account/password', '/account/delete']) await inspect(path)
     })
@@ -451,7 +533,7 @@ describe('the pages at /account in a browser', () => {
 
   async function submit(fields: Readonly<Record<string, string>>): Promise<void> {
     for (const [name, value] of Object.entries(fields)) await page.fill(`#${name}`, value)
-    await page.click('#form button')
+    await page.click('#form button:not([type])')
   }
 
   function says(selector: string, text: string): Promise<void> {

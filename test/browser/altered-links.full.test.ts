@@ -13,15 +13,15 @@ const newPassword = 'quite another pass phrase'
 
 const languages = {
   'en-GB': {
-    lost: 'The link has lost its last part',
-    notWhole: 'This is not the whole link of the message.',
+    lost: 'Its last part was lost on the way.',
+    notWhole: 'This link is not complete.',
     dead: 'This link does not work any more.',
     withoutTls: 'did not keep its cookie, because this page has no encryption (https).',
     blocked: 'your browser blocks cookies.',
   },
   'de-AT': {
-    lost: 'Der Link hat unterwegs seinen letzten Teil verloren.',
-    notWhole: 'Das ist nicht der ganze Link aus der Nachricht.',
+    lost: 'Sein letzter Teil ging unterwegs verloren.',
+    notWhole: 'Dieser Link ist nicht vollständig.',
     dead: 'Dieser Link funktioniert nicht mehr.',
     withoutTls: 'das Cookie nicht behalten, weil diese Seite nicht verschlüsselt ist (https).',
     blocked: 'Ihr Browser blockiert Cookies.',
@@ -77,10 +77,10 @@ describe('links and cookies that do not arrive whole, in a browser', () => {
     }
     await page.goto(`${service.url}/account/verify%23token=${links.verify}.`)
     await page.click('#confirm')
-    await watched.says('#message', `${email} is confirmed.`)
+    await watched.says('#message', `${email} is verified.`)
     await page.goto(`${service.url}/account/reset%23token=${links.reset}.`)
     await page.fill('#password', newPassword)
-    await page.click('#form button')
+    await page.click('#form button:not([type])')
     await watched.says('#message', 'Your new password is set')
   })
 
@@ -138,12 +138,12 @@ describe('links and cookies that do not arrive whole, in a browser', () => {
         await page.goto(`${site}/account/sign-up`)
         await page.fill('#email', email)
         await page.fill('#password', goodPassword)
-        await page.click('#form button')
+        await page.click('#form button:not([type])')
         await watched.says('#form-fault', texts.withoutTls)
         await page.goto(`${site}/account/sign-in`)
         await page.fill('#username', email)
         await page.fill('#password', goodPassword)
-        await page.click('#form button')
+        await page.click('#form button:not([type])')
         await watched.says('#form-fault', texts.withoutTls)
         expect((await page.context().cookies()).map(({ name }) => name)).to.deep.equal(['device'])
       } finally {
@@ -162,7 +162,7 @@ describe('links and cookies that do not arrive whole, in a browser', () => {
         await page.goto(`${service.url}/account/sign-in`)
         await page.fill('#username', email)
         await page.fill('#password', goodPassword)
-        await page.click('#form button')
+        await page.click('#form button:not([type])')
         await watched.says('#form-fault', blocked)
         await watched.close()
       }

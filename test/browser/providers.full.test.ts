@@ -66,7 +66,7 @@ describe('the buttons of providers on the pages at /account', () => {
     await page.goto(`${service.url}/account/sign-up`)
     await page.fill('#email', email)
     await page.fill('#password', goodPassword)
-    await page.click('#form button')
+    await page.click('#form button:not([type])')
     await says('#none-linked', 'You have not linked another account.')
   }
 
@@ -87,6 +87,7 @@ describe('the buttons of providers on the pages at /account', () => {
     await page.goto(`${service.url}/account`)
     await says('#email', email)
     await says('#accounts', `Acme ${email}`)
+    await says('#password-state', 'No password yet')
 
     await page.click('#sign-out')
     await page.waitForURL(/\/account\/sign-in$/)
@@ -145,7 +146,7 @@ describe('the buttons of providers on the pages at /account', () => {
     await says('h1', 'The account was not linked')
     await says('#message', 'You are not signed in.')
     await page.goto(`${service.url}/account/`)
-    await says('#message', 'There is no page at this address.')
+    await says('#message', 'This link is not complete, or the page does not exist.')
     await page.getByRole('link', { name: 'Go to your account' }).click()
     await page.waitForURL(`${service.url}/account/sign-in`)
   })
@@ -169,8 +170,40 @@ describe('the buttons of providers on the pages at /account', () => {
     await says('#message', 'Please sign in again to do this.')
     await page.fill('#username', 'barbara@example.com')
     await page.fill('#password', goodPassword)
-    await page.click('#form button')
+    await page.click('#form button:not([type])')
     await says('#email', 'barbara@example.com')
+  })
+
+  it('let a person without a password set one, after a fresh login', async () => {
+    const email = 'radia@example.com'
+    provider.user = { sub: 'radia', email, email_verified: true }
+    await page.goto(`${service.url}/account/sign-in`)
+    await travel('#with-acme')
+    await page.getByRole('link', { name: 'Set a password' }).click()
+    await says('h1', 'Set a password')
+    expect(await page.isVisible('#current_password')).to.equal(false)
+    await watched.expectAccessible('/account/password without a password')
+    late += 20 * 60 * 1000
+    await page.fill('#password', goodPassword)
+    await page.click('#form button:not([type])')
+    await says('#message', 'Please sign in again to do this.')
+    await travel('#with-acme')
+    await page.waitForURL(/\/account\/password$/)
+    await page.locator('#current_password').waitFor({ state: 'hidden' })
+    await page.fill('#password', goodPassword)
+    await page.click('#form button:not([type])')
+    await says('#message', 'Your password is set')
+    await page.getByRole('link', { name: 'Change your password' }).waitFor()
+  })
+
+  it('show a failed journey once', async () => {
+    await signUp('perlman@example.com')
+    await travel('#link-acme', 'Cancel')
+    await says('#message', 'You cancelled')
+    expect(page.url()).to.not.include('error')
+    await page.reload()
+    await says('#email', 'perlman@example.com')
+    expect(await page.textContent('#message')).to.equal('')
   })
 
   it('say that the provider is down', async () => {

@@ -136,7 +136,7 @@ describe('SIGHUP without tenants, with new mail, limits and origins', () => {
       return ended.headers.get('Location')?.includes('return_to=') ?? false
     }
     const mailbox = running.errors.join('\n').match(/http:\S+mailbox\?key=\S+/)?.[0] ?? ''
-    const isKept = async () => (await (await fetch(mailbox)).text()).includes('Confirm your address')
+    const isKept = async () => (await (await fetch(mailbox)).text()).includes('Verify your address')
     expect([await guess(), await guess(), await keepsWay()]).to.deep.equal([400, 400, false])
     await eventually('a message', isKept)
 

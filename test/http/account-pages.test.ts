@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { eventually } from '../support/eventually.ts'
+import { call, logInByCookie, register } from '../support/http/client.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
 
 /** The variables of a provider with this name. */
@@ -43,6 +44,9 @@ describe('the pages at /account', () => {
     ])
     const texts = [...page.matchAll(/<button[^>]* id="with-\w+"[^>]*>(.*?)<\/button>/gs)].map(([, text = '']) => text)
     expect(texts.join()).to.include('GitHub').and.include('Example &quot;Staff&quot;')
+    for (const icon of ['/account/providers/github.svg', 'https://img.example/a.svg', '/icons/own.svg']) {
+      expect(texts.join()).to.include(`<img class="icon" src="${icon}" alt="">`)
+    }
   })
 
   it('load images of their own origin, and of hosts that an icon in the settings names', async () => {
@@ -52,6 +56,39 @@ describe('the pages at /account', () => {
     expect((await get('/account/providers/google.svg')).status).to.equal(404)
     const policy = (await get('/account')).headers.get('Content-Security-Policy')
     expect(policy).to.include("; img-src 'self' https://img.example;")
+  })
+
+  it('are named Portcullis on loopback, until a setting names them', async () => {
+    const page = async (url: string, language: string) => {
+      return (await fetch(`${url}/account/sign-in`, { headers: { 'Accept-Language': language } })).text()
+    }
+    for (const language of ['en', 'de']) {
+      const text = await page(service.url, language)
+      expect(text)
+        .to.include('<span>Portcullis</span>')
+        .and.match(/<footer><p class="hint">.*pages\.name/)
+    }
+    const memory = { PORTCULLIS_STORES__USERS__KIND: 'memory', PORTCULLIS_PAGES__ENABLED: 'true' }
+    for (const [env, name] of [
+      [{ PORTCULLIS_PAGES__NAME: 'Example' }, 'Example'],
+      [{ PORTCULLIS_HTTP__PUBLIC_URL: 'https://accounts.example.com' }, 'accounts.example.com'],
+    ] as const) {
+      const other = await startTestService({ ...memory, ...env })
+      try {
+        const text = await page(other.url, 'en')
+        expect(text).to.include(`<span>${name}</span>`).and.not.include('<footer>')
+      } finally {
+        await other.stop()
+      }
+    }
+  })
+
+  it('tell only the user whether there is a password', async () => {
+    const path = '/account/password/check'
+    const { email } = await register(service.url, 'ada@example.com')
+    const { status, body } = await call(service.url, 'GET', path, { cookie: await logInByCookie(service.url, email) })
+    expect([status, body]).to.deep.equal([200, { is_set: true }])
+    expect((await call(service.url, 'GET', path)).status).to.equal(401)
   })
 
   it('share no window with a page of another origin that opened them', async () => {

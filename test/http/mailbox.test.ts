@@ -27,12 +27,12 @@ describe('the mailbox', () => {
   it('shows the last messages to those who have the key', async () => {
     expect(await (await fetch(address)).text()).to.contain('There are no messages yet')
     await register(service.url, "o'hara@example.com")
-    const page = await pageWith('Confirm your address')
+    const page = await pageWith('Verify your address')
     expect(page).to.contain('o&#39;hara@example.com')
     const [, link = ''] = /<iframe[^>]* src="([^"]+)"/.exec(page) ?? []
     const message = await fetch(new URL(link.replaceAll('&amp;', '&'), address))
     expect(await message.text())
-      .to.contain('Confirm the address')
+      .to.contain('Verify the address')
       .and.contain('<base target="_blank">')
     const policy = message.headers.get('Content-Security-Policy')
     expect(policy)

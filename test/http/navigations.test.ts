@@ -53,11 +53,15 @@ describe('a navigation that fails', () => {
   it('gets a page for a path that does not exist, with the way to the account', async () => {
     for (const path of ['/account/', '/account/nothing', '/nothing', '/%3Cb%3E?x=<b>']) {
       const answer = await open(path)
-      expectPage(answer, 404, 'There is no page at this address.')
+      expectPage(answer, 404, 'This link is not complete, or the page does not exist.')
       expect(answer.text).to.include('href="/account"').and.not.to.include('<b>')
     }
-    expectPage(await open('/nothing', { 'Accept-Language': 'de' }), 404, 'Unter dieser Adresse gibt es keine Seite.')
-    expectPage(await open('/nothing', {}, bare), 404, 'There is no page at this address.')
+    expectPage(
+      await open('/nothing', { 'Accept-Language': 'de' }),
+      404,
+      'Dieser Link ist nicht vollständig, oder die Seite gibt es nicht.',
+    )
+    expectPage(await open('/nothing', {}, bare), 404, 'This link is not complete, or the page does not exist.')
   })
 
   it('gets a page also without fetch metadata, while programs get JSON', async () => {
@@ -94,8 +98,8 @@ describe('a navigation that fails', () => {
     expectPage(again, 400, 'The sign-in did not work')
     expect(again.text).to.include('href="/account/sign-in"')
     expectPage(await open(callback({ error: 'access_denied' })), 400, 'You cancelled, or the other service refused.')
-    expectPage(await open(callback({})), 400, 'This link is incomplete or wrong.')
-    expectPage(await open(callback({}), { 'Accept-Language': 'de' }), 400, 'Dieser Link ist unvollständig oder falsch.')
+    expectPage(await open(callback({})), 400, 'This link is not complete.')
+    expectPage(await open(callback({}), { 'Accept-Language': 'de' }), 400, 'Dieser Link ist nicht vollständig.')
     const down = await begun(visitor)
     acme.instead('token', { status: 503 })
     const failed = await open(callback(down), { cookie: cookiesOf(visitor) })
@@ -119,7 +123,7 @@ describe('a navigation that fails', () => {
     ] as const) {
       expectPage(await open(path, headers), status, 'The account was not linked')
     }
-    expectPage(await open('/auth/associate/acme/callback', { cookie }), 400, 'This link is incomplete or wrong.')
+    expectPage(await open('/auth/associate/acme/callback', { cookie }), 400, 'This link is not complete.')
   })
 
   it('tells a person without a session to sign in', async () => {

@@ -94,6 +94,7 @@ describe('the OpenAPI document', () => {
       'PATCH /users/{user_id} users:patch_user *',
       'DELETE /users/{user_id} users:delete_user *',
       'POST /account/reset/check reset:check_token',
+      'GET /account/password/check users:check_password *',
       'GET /healthz operations:healthz',
       'GET /readyz operations:readyz',
     ])

@@ -66,6 +66,10 @@ export const routes = {
   checkReset: {
     check: ['POST', '/account/reset/check', 'public', 'wrongTokens'],
   },
+  /** Of the pages, too. */
+  checkPassword: {
+    check: ['GET', '/account/password/check', 'user'],
+  },
   /** Of the process, below no prefix. */
   operations: {
     alive: ['GET', '/healthz', 'public'],

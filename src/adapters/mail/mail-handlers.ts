@@ -84,7 +84,7 @@ function messagesOf(call: HandlerCall, needs: Needs): Outgoing[] {
     case 'updated':
       return wasVerified(user, call.changes) ? messagesOfChange(to, call.changes, needs) : []
     case 'new_sign_in':
-      return user.isVerified ? [{ name: 'newSignIn', to, fields: { ...call.traits, time: utc(context.at) } }] : []
+      return user.isVerified ? [{ name: 'newSignIn', to, fields: { ...call.traits, time: context.at } }] : []
     case 'deleted':
       return user.isVerified && isOwn(call) ? [{ name: 'accountDeleted', to, fields: {} }] : []
     default:
@@ -123,11 +123,6 @@ function linkFields(purpose: RequestPurpose, token: string, { page, lifetimes }:
   const hours = Math.floor(minutes / 60)
   const inHours = hours >= 2
   return { link: `${page(purpose)}#token=${token}`, hours: inHours ? hours : null, minutes: inHours ? null : minutes }
-}
-
-/** Such as `2026-11-23 19:30 UTC`. */
-function utc(at: Date): string {
-  return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
 function accountFields({ provider, accountEmail }: LinkChange, { providerTitle }: Needs): MessageFields {

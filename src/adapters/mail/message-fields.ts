@@ -21,4 +21,4 @@ export type MessageName = keyof typeof ownFields
 
 export const messageNames = Object.keys(ownFields) as MessageName[] // safe: its only keys
 
-export type MessageFields = Readonly<Record<string, string | number | boolean | null>>
+export type MessageFields = Readonly<Record<string, string | number | boolean | Date | null>>

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import Mustache from 'mustache'
+import { dateText } from '../../lib/date-text.ts'
 import { bestLanguage, isLanguageTag } from '../../lib/languages.ts'
 import { commonFields, type MessageFields, type MessageName, messageNames, ownFields } from './message-fields.ts'
 import { templateFault } from './template-fault.ts'
@@ -49,7 +50,8 @@ export async function loadTemplates(folder: string | null, needed = messageNames
     languages,
     render(name, wanted, otherwise, fields) {
       const language = bestLanguage(wanted, languages) ?? otherwise
-      const view = { ...fields, language }
+      const time = fields.time instanceof Date ? dateText(fields.time, language, 'UTC') : null
+      const view = { ...fields, time, language }
       const source = textOf(`${language}/${fileOf(name)}.txt`)
       const subject = asText(subjectLine.exec(source)?.[1] ?? '', view)
         .replace(/\s+/g, ' ')

@@ -16,6 +16,7 @@ import { identifying } from '../../adapters/http/pipeline/identify.ts'
 import { type Route, type RouteTable, routeTable } from '../../adapters/http/pipeline/route-table.ts'
 import { ofNoTenant, type RoutesNeeds, routesOf, type TenantHttp } from '../../adapters/http/pipeline/serve.ts'
 import { authRouter } from '../../adapters/http/routers/auth.ts'
+import { checkPasswordRouter } from '../../adapters/http/routers/check-password.ts'
 import { checkResetRouter } from '../../adapters/http/routers/check-reset.ts'
 import { oauthRouter } from '../../adapters/http/routers/oauth.ts'
 import { oauthAssociateRouter } from '../../adapters/http/routers/oauth-associate.ts'
@@ -157,9 +158,11 @@ function routersOf(settings: Settings): PlacedRouter[] {
   const { users } = settings.routers
   const isDeletable = users.enabled && settings.users.selfDeletion
   const deletion = isDeletable ? [placed<Use>(users.prefix, ownDeletionRouter, ({ use }) => use)] : []
-  // A route of the pages, and the only one of them that programs may want to call.
-  const hasCheck = settings.pages.enabled && settings.routers.resetPassword.enabled
-  const check = hasCheck ? [placed<Use>('', checkResetRouter, ({ use }) => use)] : []
+  // Routes of the pages that programs may want to call, too.
+  const { enabled: hasPages } = settings.pages
+  const checkPassword = hasPages ? [placed<Use>('', checkPasswordRouter, ({ use }) => use)] : []
+  const hasReset = hasPages && settings.routers.resetPassword.enabled
+  const checkReset = hasReset ? [placed<Use>('', checkResetRouter, ({ use }) => use)] : []
   const oauth = enabledOf(settings.providers).flatMap(([name, own]) => {
     const posts = postsCallback(own.kind)
     const described = { name, backend: one(backends, own.backend), postsCallback: posts }
@@ -173,7 +176,7 @@ function routersOf(settings: Settings): PlacedRouter[] {
       placed(own.associatePrefix, oauthAssociateRouter(name, posts), useOf),
     ]
   })
-  return [...auth, ...others, ...deletion, ...check, ...oauth]
+  return [...auth, ...others, ...deletion, ...checkReset, ...checkPassword, ...oauth]
 }
 
 function one<Backend extends { readonly name: string }>(

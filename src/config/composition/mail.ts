@@ -9,6 +9,7 @@ import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import type { Mailbox, Mailer, Sender } from '../../application/ports/mailer.ts'
 import type { Email } from '../../domain/email.ts'
 import type { RequestPurpose } from '../../domain/one-time-token.ts'
+import { brandOf } from '../../lib/brand.ts'
 import { titleOf } from '../plugins/providers.ts'
 import { settingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
@@ -50,7 +51,7 @@ export async function openMail(needs: MailNeeds): Promise<OpenMail | null> {
     templates,
     from,
     replyTo: replyToOf(settings),
-    service: from.name ?? new URL(publicUrl).hostname,
+    service: brandOf(from.name, new URL(publicUrl)),
     page: (purpose) => pageFor(purpose, settings, publicUrl),
     providerTitle: (name) => settings.providers[name]?.label ?? titleOf(name),
     lifetimes: lifetimesOf(settings),

@@ -5,6 +5,7 @@ import { frontDoorRouter } from '../../../src/adapters/http/pages/front-door.ts'
 import { mailboxRouter } from '../../../src/adapters/http/pages/mailbox-page.ts'
 import { tryRouter } from '../../../src/adapters/http/pages/try-page.ts'
 import { authRouter } from '../../../src/adapters/http/routers/auth.ts'
+import { checkPasswordRouter } from '../../../src/adapters/http/routers/check-password.ts'
 import { checkResetRouter } from '../../../src/adapters/http/routers/check-reset.ts'
 import { oauthRouter } from '../../../src/adapters/http/routers/oauth.ts'
 import { oauthAssociateRouter } from '../../../src/adapters/http/routers/oauth-associate.ts'
@@ -22,6 +23,7 @@ describe('the list of routes', () => {
     oauth: oauthRouter({ name: 'any', backend, postsCallback: true }),
     oauthAssociate: oauthAssociateRouter('any', true),
     checkReset: checkResetRouter,
+    checkPassword: checkPasswordRouter,
     ownDeletion: ownDeletionRouter,
     operations: operationsRouter(false),
   })

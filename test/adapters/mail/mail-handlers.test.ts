@@ -153,9 +153,9 @@ describe('mail as a handler', () => {
     await own.call(aCall('new_sign_in', { traits }), 1)
     expect(sent[0]?.subject).to.equal('Neue Anmeldung in Ihrem Konto')
     expect(sent[0]?.text).to.contain('Browser: Firefox\nSystem: Linux\nNetz: 203.0.113.0/24\n')
-    expect(sent[0]?.text).to.match(/Zeit: \d{4}-\d\d-\d\d \d\d:\d\d UTC/)
+    expect(sent[0]?.text).to.match(/Zeit: \d\d\.\d\d\.\d{4}, \d\d:\d\d UTC/)
     await own.call(aCall('new_sign_in', { traits: unknownTraits, context: { ...context, languages: ['en'] } }), 1)
-    expect(sent[1]?.text).to.match(/Time: .* UTC\n\nIf you did this/)
+    expect(sent[1]?.text).to.match(/Time: \d+ \w+ \d{4}, \d\d:\d\d UTC\n\nIf you did this/)
   })
 
   it('leaves out each message that is switched off', async () => {

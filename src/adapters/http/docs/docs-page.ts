@@ -24,8 +24,15 @@ const page = documentOf(
 </body>`,
 )
 
-/** The dialog for credentials has no cookies, because a page cannot choose the cookies that the browser sends. */
-const start = `SwaggerUIBundle({
+/**
+ * Swagger UI has dark colours below a class of its own. The dialog for credentials has no cookies, because a page cannot
+ * choose the cookies that the browser sends.
+ */
+const start = `const dark = matchMedia('(prefers-color-scheme: dark)')
+const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
+follow()
+dark.addEventListener('change', follow)
+SwaggerUIBundle({
   url: 'openapi.json',
   dom_id: '#ui',
   persistAuthorization: false,

@@ -29,6 +29,7 @@ export function documentOf({ title, icon, styles, script, language = 'en' }: Hea
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>${title}</title>
 <link rel="icon" href="${icon}">
 ${styles.map((style) => html`<link rel="stylesheet" href="${style}">\n`)}${

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { KeptMail, Mailbox } from '../../../application/ports/mailer.ts'
+import { dateText } from '../../../lib/date-text.ts'
 import type { Router } from '../endpoint.ts'
 import type { Reply } from '../reply.ts'
 import { type Html, html } from './html.ts'
@@ -76,7 +77,7 @@ function listPage(kept: readonly KeptMail[], shown: KeptMail | undefined, key: s
   if (shown === undefined) return page('Mailbox', html`${intro}<p>There are no messages yet.</p>`, refreshing)
   const items = kept.map(({ number, at, mail }) => {
     const current = number === shown.number ? html` aria-current="true"` : null
-    return html`<li><a href="${linkTo(number)}"${current}><b>${mail.subject}</b><time>${at.toISOString().slice(11, 19)} UTC</time><span>${mail.to}</span></a></li>`
+    return html`<li><a href="${linkTo(number)}"${current}><b>${mail.subject}</b><time>${dateText(at, 'en', 'UTC')}</time><span>${mail.to}</span></a></li>`
   })
   const { mail, number } = shown
   const { name, address } = mail.from

@@ -127,7 +127,7 @@ export const pages = Type.Object({
       minLength: 1,
       maxLength: 80,
       expects: 'a name of at most 80 characters',
-      otherwise: 'the host of the public URL',
+      otherwise: 'the host of the public URL; `Portcullis` on loopback',
       description: 'Name above each page.',
     }),
   ),

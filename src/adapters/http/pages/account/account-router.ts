@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
+import { brandOf } from '../../../../lib/brand.ts'
 import { bestLanguage } from '../../../../lib/languages.ts'
+import { leadsToLoopback } from '../../../../lib/loopback.ts'
 import { tokenInLink } from '../../../../lib/token-in-link.ts'
 import type { Endpoint, Router } from '../../endpoint.ts'
 import { html } from '../html.ts'
@@ -90,7 +92,7 @@ function imageHosts({ providers }: Site): string[] {
 
 function accountPage(name: PageName, texts: Texts, { site, icons, home }: { site: Site; icons: string; home: URL }) {
   const base = home.pathname === '/' ? '' : home.pathname
-  const brand = site.name ?? home.hostname
+  const brand = brandOf(site.name, home)
   const { title, content } = bodies[name](texts, site)
   const data: PageData = {
     base,
@@ -108,14 +110,15 @@ function accountPage(name: PageName, texts: Texts, { site, icons, home }: { site
     script: `${base}/account/${name}.js`,
     language: texts.language,
   }
-  const body = html`<body data-page="${JSON.stringify(data)}">
-<header class="brand">${site.logo === null ? null : html`<img src="${base}/account/${icons}" alt="">`}<span>${brand}</span></header>
+  const nameHint = site.name === null && leadsToLoopback(home) ? texts.nameHint : null
+  const body = html`<body${name === 'account' ? html` class="account"` : null} data-page="${JSON.stringify(data)}">
+<header class="brand">${site.logo === null ? null : html`<img src="${base}/account/${icons}" alt="">`}<span>${brand}</span><a id="back-to-app" hidden></a></header>
 <main>
 <h1 id="title" tabindex="-1">${title}</h1>
 <p id="message" role="status"></p>
 <noscript><p>${texts.noScript}</p></noscript>
 ${content}
 </main>
-</body>`
+${nameHint === null ? null : html`<footer><p class="hint">${nameHint}</p></footer>\n`}</body>`
   return documentOf(head, body)
 }

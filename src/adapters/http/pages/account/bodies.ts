@@ -1,5 +1,5 @@
 import { type Html, html } from '../html.ts'
-import type { PageName } from './page-data.ts'
+import type { PageName, PageProvider } from './page-data.ts'
 import type { Site } from './site.ts'
 import type { Texts } from './texts/en.ts'
 
@@ -17,7 +17,7 @@ export const bodies: Readonly<Record<PageName, Compose>> = {
     content: html`<div id="step">
 ${form(texts.signIn.button, [
   field('username', texts.email, { autocomplete: 'username' }),
-  field('password', texts.password, { autocomplete: 'current-password' }),
+  field('password', texts.password, { autocomplete: 'current-password', show: texts.script.show }),
 ])}
 ${buttonsOf(texts, providers)}
 ${links([
@@ -76,35 +76,49 @@ ${links([link('account', texts.verify.toAccount)])}
     title: texts.account.title,
     content: html`<p id="loading">${texts.loading}</p>
 <div id="step" hidden>
-<p><span id="email"></span> <span id="state" class="badge"></span></p>
-<button type="button" id="resend" class="second">${texts.account.resend}</button>
-<div class="group">
-<a class="button second" href="#" data-page-name="address">${texts.account.changeAddress}</a>
-<a class="button second" href="#" data-page-name="password">${texts.account.changePassword}</a>
+<div class="who">
+<span class="avatar" id="avatar" aria-hidden="true"></span>
+<b id="email"></b>
+<button type="button" id="sign-out" class="quiet">${texts.account.signOut}</button>
 </div>
+<section aria-labelledby="access-heading">
+<h2 id="access-heading">${texts.account.access}</h2>
+<ul class="rows">
+<li>
+<div>
+<p class="hint">${texts.email}</p>
+<span id="address"></span> <span id="state" class="badge"></span>
+<p class="hint" id="link-sent" hidden>${texts.account.linkSent}</p>
+<button type="button" id="resend" class="quiet" hidden>${texts.account.resend}</button>
+</div>
+<a class="button quiet" href="#" data-page-name="address" aria-label="${texts.address.title}">${texts.account.change}</a>
+</li>
+<li>
+<div>
+<p class="hint">${texts.password}</p>
+<span id="password-state"></span>
+</div>
+<a class="button quiet" href="#" data-page-name="password" id="change-password" aria-label="${texts.changePassword.title}">${texts.account.change}</a>
+</li>
+</ul>
+</section>
 <section id="linked" aria-labelledby="linked-heading">
 <h2 id="linked-heading">${texts.account.linked}</h2>
-<p id="none-linked">${texts.account.noneLinked}</p>
+<p id="none-linked" class="hint">${texts.account.noneLinked}</p>
 <ul id="accounts" class="rows"></ul>
-<ul class="group">
-${providers
-  .filter(({ associate }) => associate !== null)
-  .map(
-    ({ name, label }) =>
-      html`<li><button type="button" class="second" id="link-${name}">${texts.script.link.replace('{provider}', () => label)}</button></li>`,
-  )}
+<ul class="rows">
+${providers.map((one) => linkableRow(texts, one))}
 </ul>
 </section>
 <section id="signed-in" aria-labelledby="sessions-heading">
 <h2 id="sessions-heading">${texts.account.sessions}</h2>
 <ul id="sessions" class="rows"></ul>
 </section>
-<div class="group">
-<button type="button" id="sign-out">${texts.account.signOut}</button>
-<button type="button" id="everywhere" class="second" aria-describedby="everywhere-hint">${texts.account.everywhere}</button>
+<div class="row">
 <p class="hint" id="everywhere-hint">${texts.account.everywhereHint}</p>
+<button type="button" id="everywhere" class="quiet" aria-describedby="everywhere-hint">${texts.account.everywhere}</button>
 </div>
-${allowsDeletion ? links([link('delete', texts.deletion.open)]) : null}
+${allowsDeletion ? deletionRow(texts) : null}
 </div>`,
   }),
 
@@ -166,30 +180,42 @@ interface FieldOptions {
   readonly autocomplete: 'username' | 'email' | 'current-password' | 'new-password'
   readonly hint?: string
   readonly isOptional?: boolean
+  /** The text of the button that shows a password. */
+  readonly show?: string
 }
 
-function field(name: string, label: string, { autocomplete, hint, isOptional = false }: FieldOptions): Html {
+function field(name: string, label: string, { autocomplete, hint, isOptional = false, show = '' }: FieldOptions): Html {
   const type = autocomplete.endsWith('password') ? 'password' : 'email'
   const described = hint === undefined ? `${name}-fault` : `${name}-hint ${name}-fault`
+  const input = html`<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" autocapitalize="off" spellcheck="false" aria-describedby="${described}"${isOptional ? null : ' required'}>`
   return html`<div class="field">
-<label for="${name}">${label}</label>
-<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" aria-describedby="${described}"${isOptional ? null : ' required'}>
+<label for="${name}" id="${name}-label">${label}</label>
+${type === 'password' ? html`<div class="secret">${input}${reveal(name, show)}</div>` : input}
 ${hint === undefined ? null : html`<p class="hint" id="${name}-hint">${hint}</p>`}
 <p class="fault" id="${name}-fault"></p>
 </div>`
+}
+
+/** Its name is "Show" and the label of the field. */
+function reveal(name: string, show: string): Html {
+  return html`<button type="button" class="quiet reveal" id="${name}-reveal" aria-controls="${name}" aria-labelledby="${name}-reveal ${name}-label">${show}</button>`
 }
 
 /** Tells password managers which account the new password is for. */
 const username = html`<input id="username" name="username" type="email" autocomplete="username" hidden>`
 
 function currentPassword(texts: Texts): Html {
-  const options = { autocomplete: 'current-password', hint: texts.currentHint, isOptional: true } as const
-  return field('current_password', texts.currentPassword, options)
+  return field('current_password', texts.currentPassword, {
+    autocomplete: 'current-password',
+    hint: texts.currentHint,
+    isOptional: true,
+    show: texts.script.show,
+  })
 }
 
 function newPassword(label: string, texts: Texts, minLength: number): Html {
   const hint = texts.signUp.hint.replace('{length}', String(minLength))
-  return field('password', label, { autocomplete: 'new-password', hint })
+  return field('password', label, { autocomplete: 'new-password', hint, show: texts.script.show })
 }
 
 /** For a link that has lost its token on the way. It is no form, so that password managers ignore it. */
@@ -207,14 +233,35 @@ function paste({ paste: { label, button } }: Texts): Html {
 function buttonsOf(texts: Texts, providers: Site['providers']): Html | null {
   const usable = providers.filter(({ login }) => login !== null)
   if (usable.length === 0) return null
-  const items = usable.map(({ name, label }) => {
-    const text = texts.continueWith.replace('{provider}', () => label)
-    return html`<li><button type="button" class="second" id="with-${name}">${text}</button></li>`
+  const items = usable.map((one) => {
+    const text = texts.continueWith.replace('{provider}', () => one.label)
+    return html`<li><button type="button" class="second with-icon" id="with-${one.name}">${iconOf(one)}<span>${text}</span></button></li>`
   })
   return html`<p class="or"><span>${texts.or}</span></p>
 <ul>
 ${items}
 </ul>`
+}
+
+/** A row with the button that links an account of the provider. */
+function linkableRow({ script }: Texts, one: PageProvider): Html | null {
+  const { name, label, associate } = one
+  if (associate === null) return null
+  const full = script.linkLabel.replace('{provider}', () => label)
+  return html`<li>${iconOf(one)}<div>${label}</div><button type="button" class="quiet" id="link-${name}" aria-label="${full}">${script.link}</button></li>`
+}
+
+function deletionRow({ deletion }: Texts): Html {
+  return html`<div class="row">
+<p class="hint" id="delete-hint">${deletion.hint}</p>
+<a class="button quiet" href="#" data-page-name="delete" aria-describedby="delete-hint">${deletion.open}</a>
+</div>`
+}
+
+/** The image of a provider, or its first letter. */
+function iconOf({ label, icon }: PageProvider): Html {
+  if (icon !== null) return html`<img class="icon" src="${icon}" alt="">`
+  return html`<span class="icon" aria-hidden="true">${label.charAt(0)}</span>`
 }
 
 function links(all: readonly (Html | null)[]): Html {

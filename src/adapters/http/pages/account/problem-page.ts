@@ -1,4 +1,5 @@
 import type { Context } from 'koa'
+import { brandOf } from '../../../../lib/brand.ts'
 import { acceptedLanguages, bestLanguage } from '../../../../lib/languages.ts'
 import type { Identify } from '../../pipeline/identify.ts'
 import type { Reply } from '../../reply.ts'
@@ -65,7 +66,7 @@ ${content}
 function accountPage(title: string, content: Html, { language }: Texts, { site, publicUrl }: WaysOn): string {
   const home = new URL(publicUrl)
   const base = baseOf(home)
-  const brand = site.name ?? home.hostname
+  const brand = brandOf(site.name, home)
   const styles = [`${base}/account/style.css`, `${base}/account/theme.css`]
   const body = html`<body>
 <header class="brand"><span>${brand}</span></header>

@@ -3,7 +3,7 @@ import type { PageData } from './page-data.ts'
 
 /** The settings and paths of one tenant, as its pages show them. */
 export interface Site extends Pick<PageData, 'routes' | 'providers' | 'sendsLinkOnSignUp' | 'minPasswordLength'> {
-  /** Shown above each page; `null` for the host of the public URL. */
+  /** Shown above each page; `null` without a name in the settings. */
   readonly name: string | null
   /** The absolute path of an image, or `null`. */
   readonly logo: string | null

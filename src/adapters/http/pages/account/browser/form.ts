@@ -1,14 +1,16 @@
-import { byId, filled, open, returnTo, say, texts } from './page.ts'
-import { codeOf, Problem, requestVerification } from './requests.ts'
+import { byId, filled, open, retitle, returnTo, say, texts } from './page.ts'
+import { codeOf, linkPause, Problem, requestVerification } from './requests.ts'
 
 /** Passes the fields of the form to `act`. Faults appear beside their fields, and the first one gets the focus. */
 export function onSubmit(act: (fields: Readonly<Record<string, string>>) => Promise<void>): void {
   const form = byId<HTMLFormElement>('form')
+  const hidePasswords = showOnClick(form)
   form.addEventListener('submit', (event) => {
     event.preventDefault()
     if (form.getAttribute('aria-busy') === 'true') return
     const fields = Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value)]))
     form.setAttribute('aria-busy', 'true')
+    hidePasswords()
     showFaults(form, {}, '')
     say('')
     act(fields)
@@ -18,6 +20,22 @@ export function onSubmit(act: (fields: Readonly<Record<string, string>>) => Prom
       })
       .finally(() => form.removeAttribute('aria-busy'))
   })
+}
+
+/** Lets the buttons of the form show its passwords. Returns the way to hide them, for browsers that store what is shown. */
+function showOnClick(form: HTMLFormElement): () => void {
+  const all = [...form.querySelectorAll<HTMLElement>('.reveal')].map((button) => {
+    const input = byId<HTMLInputElement>(button.getAttribute('aria-controls') ?? '')
+    const show = (isShown: boolean): void => {
+      input.type = isShown ? 'text' : 'password'
+      button.textContent = isShown ? texts.hide : texts.show
+    }
+    button.addEventListener('click', () => show(input.type === 'password'))
+    return show
+  })
+  return () => {
+    for (const show of all) show(false)
+  }
 }
 
 function showFaults(form: HTMLFormElement, faults: Readonly<Record<string, string>>, message: string): void {
@@ -42,11 +60,20 @@ export function onClick(button: HTMLElement, act: () => Promise<void>): void {
   })
 }
 
-/** Sends the link that confirms the address when the button is clicked. */
-export function sendLinkOnClick(button: HTMLElement, email: string): void {
+/** Sends the link that verifies the address when the button is clicked. While one is under way, `hint` is in its place. */
+export function sendLinkOnClick(button: HTMLElement, email: string, hint?: HTMLElement): void {
+  const show = (): void => {
+    const pause = linkPause(email)
+    button.hidden = pause > 0
+    if (hint !== undefined) hint.hidden = pause === 0
+    if (pause > 0) setTimeout(show, pause)
+  }
+  show()
   onClick(button, async () => {
     await requestVerification(email)
+    show()
     say(filled(texts.linkSent, { email }))
+    byId('title').focus()
   })
 }
 
@@ -73,8 +100,9 @@ export async function asUser(act: () => Promise<void>, back: string | null = ret
 }
 
 /** Replaces the form with a message and a way on. */
-export function finish(text: string, ...ways: HTMLElement[]): void {
+export function finish(title: string, text: string, ...ways: HTMLElement[]): void {
   byId('step').replaceChildren(...ways)
+  retitle(title)
   say(text)
   byId('title').focus()
 }

@@ -24,6 +24,13 @@ export function say(text: string, tone: 'good' | 'bad' = 'good'): void {
   message.className = tone
 }
 
+/** Changes the title of the page, such as after its form. */
+export function retitle(text: string): void {
+  const title = byId('title')
+  document.title = document.title.replace(title.textContent, () => text)
+  title.textContent = text
+}
+
 /** An element with attributes. Text is inserted as text, never as markup. */
 export function element(name: string, attributes: Readonly<Record<string, string>>, ...content: (Node | string)[]) {
   const made = document.createElement(name)
@@ -39,6 +46,7 @@ export type Notice =
   | 'signedOutEverywhere'
   | 'addressSaved'
   | 'passwordSaved'
+  | 'passwordAdded'
   | 'signInFirst'
   | 'again'
 
@@ -50,6 +58,15 @@ tabStorage?.removeItem(noticeKey)
 if (notice !== null) say(texts[notice])
 
 export const parameters = new URLSearchParams(location.search)
+
+/** The code of a failed journey to a provider. It leaves the address bar, so that a reload does not show it again. */
+export function takeError(): string | null {
+  const rest = new URLSearchParams(parameters)
+  rest.delete('error')
+  if (parameters.has('error'))
+    history.replaceState(null, '', `${location.pathname}${rest.size === 0 ? '' : `?${rest}`}`)
+  return parameters.get('error')
+}
 
 /** The address to return to, if the link to this page names a permitted one. */
 export const returnTo = checkedReturn(parameters.get('return_to'), data.returns)
@@ -88,7 +105,32 @@ export function keptReturn(): string | null {
   return Date.now() - at < mailMilliseconds ? checkedReturn(to, data.returns) : null
 }
 
-// Links between the pages keep the way back.
+/** The text of a link to an address to return to, unless that is one of our pages. */
+export function backText(to: string): string | null {
+  if (to.startsWith(`${location.origin}${data.base}/account`)) return null
+  return filled(texts.backTo, { app: new URL(to).host })
+}
+
+const backLink = byId<HTMLAnchorElement>('back-to-app')
+backLink.textContent = returnTo && backText(returnTo)
+backLink.hidden = backLink.textContent === ''
+if (returnTo !== null) backLink.href = returnTo
+
+const addressKey = `portcullis.address${data.base}`
+
+/** Keeps an address of an account for the next page with a field for it. Its URL would be in the history and in logs. */
+export function keepAddress(email: string): void {
+  tabStorage?.setItem(addressKey, email)
+}
+
+const addressField = document.querySelector<HTMLInputElement>('#form input[autocomplete=username]:not([hidden])')
+if (addressField !== null) {
+  addressField.value ||= tabStorage?.getItem(addressKey) ?? ''
+  tabStorage?.removeItem(addressKey)
+}
+
+// Links between the pages keep the way back and the typed address.
 for (const link of document.querySelectorAll<HTMLAnchorElement>('a[data-page-name]')) {
   link.href = pageUrl(link.dataset.pageName as PageName) // safe: the markup names pages only
+  link.addEventListener('click', () => addressField && keepAddress(addressField.value))
 }

@@ -126,8 +126,29 @@ export async function logIn(username: string, password: string): Promise<void> {
   throw new Problem('', isSecureContext ? unknown : withoutTls)
 }
 
-export function requestVerification(email: string): Promise<null> {
-  return request('POST', `${data.routes.verify}/request-verify-token`, { json: { email } })
+const linkKey = `portcullis.link${data.base}`
+/** The service sends at most one link in this time. */
+const linkMilliseconds = 60_000
+
+/** Remembers that a link to this address is under way. */
+export function noteLink(email: string): void {
+  tabStorage?.setItem(linkKey, JSON.stringify({ email: email.trim().toLowerCase(), at: Date.now() }))
+}
+
+/** The milliseconds until a further link can be sent to this address. */
+export function linkPause(email: string): number {
+  const sent = JSON.parse(tabStorage?.getItem(linkKey) ?? '{}')
+  return sent.email === email.trim().toLowerCase() ? Math.max(0, sent.at + linkMilliseconds - Date.now()) : 0
+}
+
+export async function requestVerification(email: string): Promise<void> {
+  await request('POST', `${data.routes.verify}/request-verify-token`, { json: { email } })
+  noteLink(email)
+}
+
+/** Whether the signed-in user has a password. */
+export async function hasPassword(): Promise<boolean> {
+  return (await request<{ is_set: boolean }>('GET', '/account/password/check')).is_set
 }
 
 /** Sends the browser to a provider. The provider's answer leads to `to`. */

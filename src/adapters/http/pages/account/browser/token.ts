@@ -1,7 +1,7 @@
 import { tokenInLink } from '../../../../../lib/token-in-link.ts'
 import type { PageName } from '../page-data.ts'
 import { onClick } from './form.ts'
-import { byId, data, pageUrl, say, texts } from './page.ts'
+import { byId, data, pageUrl, retitle, say, texts } from './page.ts'
 import { tabStorage } from './storage.ts'
 
 const key = `portcullis.token${data.base}${location.pathname}`
@@ -33,6 +33,7 @@ const linkedPage = /\/account\/(reset|verify)\b/
 export function askForLink(part: string): void {
   byId(part).hidden = true
   byId('paste').hidden = false
+  retitle(texts.linkNotComplete)
   say(texts.noToken, 'bad')
   const field = byId<HTMLInputElement>('link')
   const open = (): boolean => {

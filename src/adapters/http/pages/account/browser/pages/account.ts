@@ -1,23 +1,39 @@
 import { asUser, attempt, onClick, sendLinkOnClick } from '../form.ts'
-import { byId, data, element, filled, open, parameters, say, texts } from '../page.ts'
-import { codeOf, type LinkedAccount, leaveFor, problemOf, request, signedIn } from '../requests.ts'
+import { byId, data, element, filled, open, say, takeError, texts } from '../page.ts'
+import { codeOf, hasPassword, type LinkedAccount, leaveFor, problemOf, request, signedIn } from '../requests.ts'
 import { showSessions } from '../sessions.ts'
 
 const { routes, providers } = data
 const here = location.origin + location.pathname
-const labelOf = (name: string): string => providers.find((one) => one.name === name)?.label ?? name
+
+async function showPassword(): Promise<void> {
+  const isSet = await hasPassword()
+  byId('password-state').textContent = isSet ? '••••••••' : texts.noPassword
+  if (isSet) return
+  const link = byId('change-password')
+  link.textContent = texts.setPassword
+  link.removeAttribute('aria-label')
+}
 
 async function showAccounts(): Promise<void> {
   const accounts = await request<readonly LinkedAccount[]>('GET', `${routes.users}/me/oauth-accounts`)
   byId('linked').hidden = accounts.length === 0 && providers.every(({ associate }) => associate === null)
   byId('none-linked').hidden = accounts.length > 0
   byId('accounts').replaceChildren(...accounts.map(rowOf))
+  for (const { name, label, associate } of providers) {
+    if (associate === null) continue
+    const isLinked = accounts.some((one) => one.oauth_name === name)
+    const button = byId(`link-${name}`)
+    button.textContent = isLinked ? texts.linkAnother : texts.link
+    button.setAttribute('aria-label', filled(isLinked ? texts.linkAnotherLabel : texts.linkLabel, { provider: label }))
+  }
 }
 
 function rowOf({ id, oauth_name: name, account_email: email }: LinkedAccount): HTMLElement {
-  const provider = labelOf(name)
-  const row = element('li', {}, element('span', {}, element('b', {}, provider), ` ${email}`))
-  const prefix = providers.find((one) => one.name === name)?.associate ?? null
+  const known = providers.find((one) => one.name === name) // the settings may no longer have it
+  const { label: provider = name, icon = null, associate: prefix = null } = known ?? {}
+  const value = element('div', {}, element('p', { class: 'hint' }, provider), ' ', ...breakable(email))
+  const row = element('li', {}, iconOf(provider, icon), value)
   if (prefix !== null) {
     const label = filled(texts.unlinkLabel, { provider, email })
     const button = element('button', { type: 'button', class: 'quiet', 'aria-label': label }, texts.unlink)
@@ -32,6 +48,18 @@ function rowOf({ id, oauth_name: name, account_email: email }: LinkedAccount): H
     row.append(button)
   }
   return row
+}
+
+/** As the service writes it into the page. */
+function iconOf(label: string, icon: string | null): HTMLElement {
+  if (icon !== null) return element('img', { class: 'icon', src: icon, alt: '' })
+  return element('span', { class: 'icon', 'aria-hidden': 'true' }, label.charAt(0))
+}
+
+/** An address that a narrow page breaks before the `@`. */
+function breakable(email: string): (Node | string)[] {
+  const at = email.lastIndexOf('@')
+  return [email.slice(0, at), element('wbr', {}), email.slice(at)]
 }
 
 onClick(byId('sign-out'), async () => {
@@ -56,14 +84,14 @@ async function show(): Promise<void> {
   const user = await signedIn()
   if (user === null) return location.replace(`${data.base}/account/sign-in${location.search}`)
   const { email, is_verified: isVerified } = user
-  byId('email').textContent = email
+  for (const id of ['email', 'address']) byId(id).replaceChildren(...breakable(email))
+  byId('avatar').textContent = email.charAt(0).toUpperCase()
   byId('state').textContent = isVerified ? texts.verified : texts.unverified
   byId('state').classList.toggle('good', isVerified)
-  const resend = byId('resend')
-  resend.hidden = isVerified || routes.verify === null
-  sendLinkOnClick(resend, email)
-  await Promise.all([showAccounts(), showSessions()])
-  if (parameters.has('error')) say(problemOf(parameters.get('error')).message, 'bad')
+  if (!isVerified && routes.verify !== null) sendLinkOnClick(byId('resend'), email, byId('link-sent'))
+  await Promise.all([showPassword(), showAccounts(), showSessions()])
+  const error = takeError()
+  if (error !== null) say(problemOf(error).message, 'bad')
   byId('loading').hidden = true
   byId('step').hidden = false
 }

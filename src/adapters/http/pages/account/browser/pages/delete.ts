@@ -1,5 +1,5 @@
 import { asUser, attempt, finish, onClick } from '../form.ts'
-import { byId, data, element, filled, pageUrl, returnTo, texts } from '../page.ts'
+import { backText, byId, data, element, filled, pageUrl, returnTo, texts } from '../page.ts'
 import { Problem, request, signedIn } from '../requests.ts'
 
 // A login that is too old leads to a new one, which leads back here.
@@ -10,9 +10,9 @@ onClick(byId('delete'), () =>
       if (!(problem instanceof Problem) || problem.code !== 'DELETE_USER_REFUSED') throw problem
       throw new Problem(problem.code, filled(texts.notDeleted, { reason: problem.reason }))
     })
-    const way =
-      returnTo === null ? { href: pageUrl('sign-in'), text: texts.toSignIn } : { href: returnTo, text: texts.goOn }
-    finish(texts.deleted, element('a', { class: 'button', href: way.href }, way.text))
+    const back = returnTo && backText(returnTo)
+    const way = { class: 'button', href: (back && returnTo) ?? pageUrl('sign-in') }
+    finish(texts.titles.deleted, texts.deleted, element('a', way, back ?? texts.toSignIn))
   }, location.href),
 )
 

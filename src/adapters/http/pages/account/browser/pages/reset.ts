@@ -1,5 +1,5 @@
 import { attempt, finish, onSubmit } from '../form.ts'
-import { byId, data, element, keptReturn, pageUrl, texts } from '../page.ts'
+import { byId, data, element, keepAddress, keptReturn, pageUrl, texts } from '../page.ts'
 import { codeOf, request } from '../requests.ts'
 import { askForLink, forgetToken, linkToken } from '../token.ts'
 
@@ -8,7 +8,12 @@ const token = linkToken()
 onSubmit(async ({ password = '' }) => {
   await request('POST', `${data.routes.resetPassword}/reset-password`, { json: { token, password } })
   forgetToken()
-  finish(texts.passwordSet, element('a', { class: 'button', href: pageUrl('sign-in', keptReturn()) }, texts.toSignIn))
+  keepAddress(byId<HTMLInputElement>('username').value)
+  finish(
+    texts.titles.passwordSet,
+    texts.passwordSet,
+    element('a', { class: 'button', href: pageUrl('sign-in', keptReturn()) }, texts.toSignIn),
+  )
 })
 
 /** Tells a dead link before the person chooses a password, and password managers the account of the new one. */

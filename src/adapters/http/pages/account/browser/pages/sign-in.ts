@@ -1,8 +1,12 @@
 import { attempt, finish, onClick, onSubmit, sendLinkOnClick } from '../form.ts'
-import { byId, data, element, notice, parameters, say, texts, wayOn } from '../page.ts'
-import { codeOf, leaveFor, logIn, problemOf, signedIn } from '../requests.ts'
+import { byId, data, element, notice, parameters, say, takeError, texts, wayOn } from '../page.ts'
+import { codeOf, leaveFor, logIn, Problem, problemOf, signedIn } from '../requests.ts'
 
 onSubmit(async ({ username = '', password = '' }) => {
+  // The service answers to each of them that the address or the password is wrong.
+  if (username.trim() === '') throw new Problem('', '', { username: texts.fieldMissing })
+  if (!username.includes('@')) throw new Problem('', '', { username: texts.fieldInvalid })
+  if (password === '') throw new Problem('', '', { password: texts.fieldMissing })
   try {
     await logIn(username, password)
     location.assign(wayOn)
@@ -10,7 +14,7 @@ onSubmit(async ({ username = '', password = '' }) => {
     if (codeOf(problem) !== 'LOGIN_USER_NOT_VERIFIED' || data.routes.verify === null) throw problem
     const button = element('button', { type: 'button' }, texts.resend)
     sendLinkOnClick(button, username)
-    finish(texts.errors.LOGIN_USER_NOT_VERIFIED, button)
+    finish(texts.titles.verify, texts.errors.LOGIN_USER_NOT_VERIFIED, button)
   }
 })
 
@@ -19,7 +23,8 @@ for (const { name, login } of data.providers) {
   onClick(byId(`with-${name}`), () => leaveFor(login, wayOn))
 }
 
-if (parameters.has('error')) say(problemOf(parameters.get('error')).message, 'bad')
+const error = takeError()
+if (error !== null) say(problemOf(error).message, 'bad')
 else {
   await attempt(async () => {
     // People who are signed in go on at once. A page that sends them here with a message, or for another

@@ -1,5 +1,5 @@
 import { finish, onClick } from '../form.ts'
-import { byId, data, element, filled, keptReturn, open, pageUrl, texts } from '../page.ts'
+import { backText, byId, data, element, filled, keptReturn, open, pageUrl, texts } from '../page.ts'
 import { codeOf, type Me, request } from '../requests.ts'
 import { askForLink, forgetToken, keepToken, linkToken } from '../token.ts'
 
@@ -25,8 +25,11 @@ onClick(byId('confirm'), () =>
     try {
       const { email } = await request<Me>('POST', `${data.routes.verify}/verify`, { json: { token } })
       forgetToken()
-      const to = keptReturn() ?? pageUrl('account', null)
-      finish(filled(texts.verifiedNow, { email }), element('a', { class: 'button', href: to }, texts.goOn))
+      const back = keptReturn()
+      const way = (back && backText(back)) ?? texts.toAccount
+      const to = back ?? pageUrl('account', null)
+      const text = filled(texts.verifiedNow, { email })
+      finish(texts.titles.verified, text, element('a', { class: 'button', href: to }, way))
     } catch (problem) {
       if (codeOf(problem) !== 'Unauthorized') throw problem
       keepToken(token ?? '')
@@ -39,6 +42,6 @@ onClick(byId('reject'), () =>
   withLink(async () => {
     await request('POST', `${data.routes.verify}/verify/reject`, { json: { token } })
     forgetToken()
-    finish(texts.rejected)
+    finish(texts.titles.rejected, texts.rejected)
   }),
 )
