@@ -29,7 +29,7 @@ describe('examples/front-end', () => {
     for (const name of ['index.html', 'tsconfig.json', 'src']) {
       cpSync(join(projectRoot, 'examples', 'front-end', name), join(frontEnd.folder, name), { recursive: true })
     }
-    await frontEnd.makeTypes(manifest.scripts.api.replace('http://localhost:3000', service.url))
+    await frontEnd.makeTypes(manifest.scripts.api.replace(/\$\{VITE_ACCOUNTS_URL:-[^}]+\}/, service.url))
     await frontEnd.build({ VITE_ACCOUNTS_URL: service.url })
     stopVite = await frontEnd.serve(port, 'preview')
     browser = await launchBrowser()
