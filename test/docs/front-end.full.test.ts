@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
 import { expect } from 'chai'
 import type { BrowserContext } from 'playwright-core'
 import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browser/browser.ts'
@@ -44,6 +46,27 @@ const { email } = await me()
 await signOut()
 console.log(email)
 `
+
+/** Who calls with these headers, and what is known after the accounts are down. */
+const pythonUse = `import json, sys
+import accounts
+asked = json.loads(sys.argv[1])
+users = [accounts.caller_of(headers) for headers in asked]
+accounts.ACCOUNTS = "http://127.0.0.1:9"
+kept = accounts.caller_of(asked[0])["email"]
+try:
+    others = accounts.caller_of({"Authorization": "Bearer another"})
+except accounts.AccountsUnavailable as error:
+    others = error.retry_after
+print(json.dumps({"users": [user and user["email"] for user in users], "kept": kept, "others": others}))
+`
+
+async function hasPython(): Promise<boolean> {
+  return promisify(execFile)('python3', ['--version']).then(
+    () => true,
+    () => false,
+  )
+}
 
 describe('docs/front-end.md', () => {
   let service: TestService
@@ -143,6 +166,20 @@ describe('docs/front-end.md', () => {
     expect(await callerOf({ authorization: `Bearer ${await logIn(service.url, email)}` })).to.include({ email })
     expect(await callerOf({ cookie: await logInByCookie(service.url, email) })).to.include({ email })
     expect(await callerOf({})).to.equal(null)
+  })
+
+  it('shows how an API in Python learns it, keeps the answer for a while, and knows when it does not know', async function () {
+    if (!(await hasPython())) this.skip()
+    frontEnd.write('accounts.py', block('python', 'accounts').replace('http://localhost:3000', service.url))
+    frontEnd.write('fastapi_app.py', block('python', 'fastapi'))
+    frontEnd.write('use.py', pythonUse)
+    const { email } = await register(service.url, 'dan@example.com')
+    const [bearer, cookie] = [await logIn(service.url, email), await logInByCookie(service.url, email)]
+    const run = promisify(execFile)
+    await run('python3', ['-m', 'py_compile', 'fastapi_app.py'], { cwd: frontEnd.folder })
+    const asked = JSON.stringify([{ Authorization: `Bearer ${bearer}` }, { Cookie: cookie }, {}, { Cookie: 'other=1' }])
+    const { stdout } = await run('python3', ['use.py', asked], { cwd: frontEnd.folder })
+    expect(JSON.parse(stdout)).to.deep.equal({ users: [email, email, null, null], kept: email, others: '1' })
   })
 
   it('shows a typed client that works', async () => {
