@@ -43,6 +43,7 @@ export {
 } from './application/ports/oauth-provider.ts'
 export type { ExpiringIds } from './application/ports/stores/expiring-ids.ts'
 export type { Counted, Limiter } from './application/ports/stores/limiter.ts'
+export type { LoginTimes } from './application/ports/stores/login-times.ts'
 export type { OAuthStateStore } from './application/ports/stores/oauth-state-store.ts'
 export {
   type DeliveryKey,

@@ -38,6 +38,7 @@ import {
  * @property {Map<string, Request & { diedAt: Date }>} deadRequests by event id
  * @property {Map<string, Date>} ends by id: until when it is remembered
  * @property {Map<string, string>} marks
+ * @property {Map<string, Date>} logins by user id: the last one
  *
  * @typedef {[keyof State, key: string, record: object | string | null]} Change `null` removes the record
  */
@@ -65,6 +66,7 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
     deadRequests: new Map(),
     ends: new Map(),
     marks: new Map(),
+    logins: new Map(),
   }
   /** @type {Map<EmailKey, User>} */
   const byEmail = new Map()
@@ -199,7 +201,7 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
       async remove(user, events, { mayLeaveNoSuperuser } = {}) {
         if (state.users.get(user.id)?.version !== user.version) return 'stale'
         if (!mayLeaveNoSuperuser && isLastSuperuser(user.id)) return 'last_superuser'
-        commit(['users', user.id, null], ...queued(user.id, events))
+        commit(['users', user.id, null], ['logins', user.id, null], ...queued(user.id, events))
         return 'removed'
       },
       async list(limit, after) {
@@ -403,6 +405,16 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
         const over = [...state.ends].filter(([, until]) => until <= clock()).slice(0, limit)
         commit(...over.map(([id]) => /** @type {Change} */ (['ends', id, null])))
         return over.length
+      },
+    },
+
+    loginTimes: {
+      async recordLogin(userId, at) {
+        const isNewer = at > (state.logins.get(userId) ?? never)
+        if (state.users.has(userId) && isNewer) commit(['logins', userId, at])
+      },
+      async lastLogin(userId) {
+        return state.logins.get(userId) ?? null
       },
     },
 

@@ -4,14 +4,19 @@ import { emailKey, isActiveSuperuser, openStore, passwordScheme } from 'portcull
 import { memoryOutbox } from 'portcullis/testing'
 
 /**
- * @import { AccountEvent, EmailKey, OpenOwnStore, User, UserId, UserStore, WriteOptions } from 'portcullis'
+ * @import { AccountEvent, EmailKey, LoginTimes, OpenOwnStore, User, UserId, UserStore, WriteOptions } from 'portcullis'
  * @import { MemoryOutbox } from 'portcullis/testing'
  */
 
-/** @implements {UserStore} */
+/**
+ * @implements {UserStore}
+ * @implements {LoginTimes}
+ */
 export class Users {
   /** @type {Map<UserId, User>} */
   #byId = new Map()
+  /** @type {Map<UserId, Date>} */
+  #logins = new Map()
   #outbox
 
   /** @param {MemoryOutbox} outbox */
@@ -62,8 +67,20 @@ export class Users {
     if (this.#byId.get(user.id)?.version !== user.version) return 'stale'
     if (!mayLeaveNoSuperuser && this.#isLastSuperuser(user.id)) return 'last_superuser'
     this.#byId.delete(user.id)
+    this.#logins.delete(user.id)
     this.#outbox.write(user.id, events)
     return 'removed'
+  }
+
+  // In a database: a table of its own, or a column, that a login updates without a new version of the user.
+  /** @param {UserId} id @param {Date} at */
+  async recordLogin(id, at) {
+    if (this.#byId.has(id) && at > (this.#logins.get(id) ?? 0)) this.#logins.set(id, at)
+  }
+
+  /** @param {UserId} id */
+  async lastLogin(id) {
+    return this.#logins.get(id) ?? null
   }
 
   /** @param {number} limit @param {string | null} after */
@@ -109,5 +126,6 @@ export default async function open({ dataFolder, clock, warn }) {
   // The other records of users need no transaction with them, so SQLite keeps them.
   const sqlite = await openStore({ kind: 'sqlite', dataFolder }, { clock, warn })
   const { tokenRequests, expiringIds, secretMark, ping, close } = sqlite
-  return { users: new Users(outbox), outbox, tokenRequests, expiringIds, secretMark, ping, close }
+  const users = new Users(outbox)
+  return { users, loginTimes: users, outbox, tokenRequests, expiringIds, secretMark, ping, close }
 }

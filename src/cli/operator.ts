@@ -40,7 +40,7 @@ export async function openOperator(
   }
   refuseMemory('users', settings)
   const handle = await openRole('users', owner)
-  const { users, outbox, tokenRequests, secretMark } = portsFor('users', stores.users.kind, handle)
+  const { users, outbox, tokenRequests, secretMark, loginTimes } = portsFor('users', stores.users.kind, handle)
   const hasher = openHasher(settings, openHashPool(passwords))
   const clock = () => new Date()
   const ports = {
@@ -56,6 +56,7 @@ export async function openOperator(
 
   return {
     users,
+    loginTimes,
     ...useCasesOf(ports, [
       'createSuperuser',
       'promoteUser',

@@ -6,6 +6,7 @@ import { deadLetterContract } from './contracts/dead-letters.ts'
 import { expiringIdsContract } from './contracts/expiring-ids.ts'
 import { fullQueueContract } from './contracts/full-queues.ts'
 import { limiterContract } from './contracts/limiter.ts'
+import { loginTimesContract } from './contracts/login-times.ts'
 import { oauthAccountsContract } from './contracts/oauth-accounts.ts'
 import { oauthStateStoreContract } from './contracts/oauth-state-store.ts'
 import { outboxContract } from './contracts/outbox.ts'
@@ -36,6 +37,7 @@ const suites: { readonly [Name in PortName]-?: readonly Suite[] } = {
   tokenRequests: [ofUsers('as a store of requests for tokens', tokenRequestsContract)],
   expiringIds: [ofPort('expiringIds', 'as a store of ids that expire', expiringIdsContract)],
   secretMark: [ofPort('secretMark', 'as a store of the mark of the secret', secretMarkContract)],
+  loginTimes: [ofUsers('as a store of the times of logins', loginTimesContract)],
   sessions: [ofPort('sessions', 'as a store of sessions', sessionStoreContract)],
   limiter: [ofPort('limiter', 'as a limiter', limiterContract)],
   tokens: [ofPort('tokens', 'as a store of one-time tokens', tokenStoreContract)],

@@ -67,7 +67,9 @@ async function scene(verdict: 'match' | 'match_needs_rehash', fields: Partial<Us
     eventHandlers: { ...recordedHandlers(), handles: () => false },
     clock,
     newId,
+    loginTimes: { recordLogin: async () => undefined },
     warnOfDropped() {},
+    warnOfUnrecorded() {},
   })
   const needs = {
     users,

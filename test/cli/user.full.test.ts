@@ -59,6 +59,7 @@ for (const deployment of [onSqlite, onMongo, onSqliteAndRedis, onMongoAndRedis])
         'superuser: no',
         'password: yes',
         `created: ${created}`,
+        'last login: never',
         'sessions: none is stored',
         'limits: none is used',
         '',
@@ -135,6 +136,7 @@ for (const deployment of [onSqlite, onMongo, onSqliteAndRedis, onMongoAndRedis])
       const shown = JSON.parse((await user('show', email, '--json')).out)
       const [session] = shown.sessions
       expect(shown.sessions).to.have.length(1)
+      expect(Date.parse(session.createdAt) - Date.parse(shown.lastLoginAt), 'the last login').to.be.within(0, 500)
       expect(session).to.have.all.keys('id', 'createdAt', 'usedAt', 'network', 'browser', 'system')
       const [{ until, ...counter }] = shown.limits
       expect(counter).to.deep.equal({

@@ -2,7 +2,7 @@ import type { PortName, StorePorts } from './store-ports.ts'
 
 /** The roles of stores, and the ports that each role needs. The counters of limits are in the store of the sessions, if it has any. */
 export const neededPorts = {
-  users: ['users', 'outbox', 'tokenRequests', 'expiringIds', 'secretMark'],
+  users: ['users', 'outbox', 'tokenRequests', 'expiringIds', 'secretMark', 'loginTimes'],
   sessions: ['sessions'],
   tokens: ['tokens', 'oauthStates'],
 } as const satisfies Readonly<Record<string, readonly PortName[]>>

@@ -1,5 +1,6 @@
 import type { ExpiringIds } from '../../application/ports/stores/expiring-ids.ts'
 import type { Limiter } from '../../application/ports/stores/limiter.ts'
+import type { LoginTimes } from '../../application/ports/stores/login-times.ts'
 import type { OAuthStateStore } from '../../application/ports/stores/oauth-state-store.ts'
 import type { Outbox } from '../../application/ports/stores/outbox.ts'
 import type { SecretMark } from '../../application/ports/stores/secret-mark.ts'
@@ -18,6 +19,7 @@ export interface StorePorts {
   readonly tokenRequests?: TokenRequests
   readonly expiringIds?: ExpiringIds
   readonly secretMark?: SecretMark
+  readonly loginTimes?: LoginTimes
   readonly sessions?: SessionStore
   readonly tokens?: TokenStore
   readonly oauthStates?: OAuthStateStore
@@ -87,6 +89,7 @@ export const storePorts: { readonly [Name in PortName]-?: PortFacts<Required<Sto
   },
   expiringIds: { records: 'expiring_ids', methods: { add: 'write', has: 'read', sweep: 'write' } },
   secretMark: { records: 'secret_mark', methods: { check: 'write', replace: 'write' } },
+  loginTimes: { records: 'login_times', methods: { recordLogin: 'write', lastLogin: 'read' } },
   sessions: {
     records: 'sessions',
     methods: {

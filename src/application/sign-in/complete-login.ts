@@ -11,6 +11,7 @@ import type { Caller, Limits } from '../limits/limits.ts'
 import type { IssuedCredential } from '../ports/credentials.ts'
 import type { DeviceTokens } from '../ports/device-tokens.ts'
 import type { EventHandlers } from '../ports/event-handlers.ts'
+import type { LoginTimes } from '../ports/stores/login-times.ts'
 import { type Backend, loggedIn } from './authenticate.ts'
 
 export interface CompleteLoginNeeds extends MetadataNeeds {
@@ -18,12 +19,20 @@ export interface CompleteLoginNeeds extends MetadataNeeds {
   eventHandlers: EventHandlers
   deviceTokens: Pick<DeviceTokens, 'idOf'>
   limits: Pick<Limits, 'mayTellSignIn'>
+  loginTimes: Pick<LoginTimes, 'recordLogin'>
   warnOfDropped: (dropped: DroppedEvents) => void
+  /** Called when the time of a login was not recorded. */
+  warnOfUnrecorded: (unrecorded: UnrecordedTime) => void
 }
 
 /** A login whose events were not written. */
 export interface DroppedEvents {
   readonly userId: UserId
+  readonly requestId: string
+}
+
+export interface UnrecordedTime {
+  readonly err: unknown
   readonly requestId: string
 }
 
@@ -62,17 +71,23 @@ export interface Granted {
 /**
  * Every way to log in ends here after it has proved the user, and no other place issues credentials.
  *
- * Issues one if the user may log in through this backend, and writes the login's events that have a handler. With a
- * full queue of events it only warns: otherwise a failing handler would lock its user out.
+ * Issues one if the user may log in through this backend, records the time of the login, and writes the login's events that have
+ * a handler. It only warns if the time is not recorded or the queue of events is full: otherwise a failing handler would lock its
+ * user out.
  */
 export async function completeLogin(needs: CompleteLoginNeeds, login: Login): Promise<LoginResult> {
-  const { user, backend, methods, requiresVerification = false, traits = unknownTraits } = login
+  const { user, backend, methods, requestId, requiresVerification = false, traits = unknownTraits } = login
   if (!user.isActive) throw new Refusal('LOGIN_BAD_CREDENTIALS')
   if ((requiresVerification || backend.requiresVerification) && !user.isVerified) {
     throw new Refusal('LOGIN_USER_NOT_VERIFIED')
   }
 
-  const issued = await backend.credentials.issue(user, { at: needs.clock(), methods }, traits)
+  const at = needs.clock()
+  // In the same turn, so that a store that holds users and sessions may write both at once.
+  const [issued] = await Promise.all([
+    backend.credentials.issue(user, { at, methods }, traits),
+    needs.loginTimes.recordLogin(user.id, at).catch((err: unknown) => needs.warnOfUnrecorded({ err, requestId })),
+  ])
   const granted: LoginResult = { type: 'granted', issued, email: user.email }
   const isHandled = needs.eventHandlers.handles('logged_in')
   const isNew = await isNewSignIn(needs, login)

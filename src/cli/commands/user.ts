@@ -8,24 +8,27 @@ import { columns, type ExitCode, printed, printedRows, remark, warn } from '../o
 import { type GlobalOptions, withUsers } from '../settings.ts'
 import { documentOf, type OneUser, rowOf, withUser } from './one-user.ts'
 
-/** Prints a user, one field in each line, with linked accounts, stored sessions and the state of the limits. */
+/** Prints a user, one field in each line, with the last login, linked accounts, stored sessions and the state of the limits. */
 export async function showUser({ client, ...options }: OneUser & { readonly client?: string }): Promise<ExitCode> {
   if (client !== undefined && isIP(client) === 0) {
     warn('--client takes an IPv4 or IPv6 address')
     return 2
   }
   return await withUser(options, async ({ user, users }) => {
+    const lastLoginAt = await users.loginTimes.lastLogin(user.id)
     const sessions = await known(users.sessionsOf(user))
     const limits = await users.limitsOf(user, client ?? null)
     const accounts = user.oauthAccounts.map(({ provider, accountEmail: email }) => ({ provider, email }))
     const lines = [
       ...fieldsOf(user),
+      `last login: ${lastLoginAt?.toISOString() ?? 'never'}`,
       ...accounts.map(({ provider, email }) => `account: ${provider} ${email}`),
       ...(sessions === null ? ['sessions: only the serving process knows them'] : linesOfSessions(sessions)),
       ...('unknown' in limits ? [`limits: unknown, because ${limits.unknown}`] : linesOfLimits(limits)),
     ]
     const document = {
       ...documentOf(user),
+      lastLoginAt,
       accounts,
       sessions: sessions?.map(documentOfSession) ?? null,
       limits: 'unknown' in limits ? null : limits,

@@ -55,6 +55,7 @@ export function portsOf(settings: Settings, opened: Opened) {
     sinks,
     sinkNames: new Set<SinkName>(sinks.map(({ name }) => name)),
     outbox: users.outbox,
+    loginTimes: users.loginTimes,
     tokenRequests: users.tokenRequests,
     expiringIds,
     keyRing,

@@ -6,7 +6,7 @@ import type { DeliveryProblem } from '../../application/deliveries/delivery-prob
 import type { TokenDemand } from '../../application/limits/limits.ts'
 import type { AttackReport } from '../../application/limits/report-attack.ts'
 import { CodeRefused, type ProviderFailed } from '../../application/ports/oauth-provider.ts'
-import type { DroppedEvents } from '../../application/sign-in/complete-login.ts'
+import type { DroppedEvents, UnrecordedTime } from '../../application/sign-in/complete-login.ts'
 
 interface Needs {
   readonly log: Logger
@@ -34,6 +34,10 @@ export function reportsOf({ log, metrics, storeFailed }: Needs) {
       kindOf: () => 'login',
       write: (dropped, logins) =>
         log.warn({ ...dropped, logins }, 'the events of logins were dropped: too many events of a user wait'),
+    }),
+    warnOfUnrecorded: countedLines<UnrecordedTime>({
+      kindOf: () => 'login',
+      write: (first, logins) => log.warn({ ...first, logins }, 'the times of logins were not recorded'),
     }),
   }
 }

@@ -5,18 +5,26 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import Database from 'better-sqlite3'
 import { expect } from 'chai'
+import { storedCredentials } from '../../../src/adapters/credentials/stored.ts'
+import { newToken } from '../../../src/adapters/crypto/derived-keys.ts'
+import { newId } from '../../../src/adapters/crypto/new-id.ts'
 import { lastOf } from '../../../src/adapters/stores/migrations.ts'
 import { connectReader, connectWriter } from '../../../src/adapters/stores/sqlite/connection.ts'
 import { firstTables } from '../../../src/adapters/stores/sqlite/migrations/0006-first-tables.ts'
 import { migrateFile, migrations } from '../../../src/adapters/stores/sqlite/migrations/migrations.ts'
+import type { Order } from '../../../src/adapters/stores/sqlite/protocol.ts'
 import { sqliteBackend } from '../../../src/adapters/stores/sqlite/sqlite.ts'
+import { startThread } from '../../../src/adapters/stores/sqlite/writer.ts'
 import { Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
+import { unlimited } from '../../../src/application/limits/limits.ts'
+import { completeLogin, type UnrecordedTime } from '../../../src/application/sign-in/complete-login.ts'
 import type { Email } from '../../../src/domain/email.ts'
 import type { UserId } from '../../../src/domain/ids.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
 import { anEvent, aSession, aUser } from '../../../src/testing/builders.ts'
 import { deadLetters, deliverAll, distributeAll, reviveAll } from '../../../src/testing/users-scene.ts'
 import { faultOf } from '../../support/fault-of.ts'
+import { changeUserOf, recording } from '../../support/scenes/delivery.ts'
 import { sqliteFolder } from '../../support/stores/sqlite.ts'
 
 type Folder = Awaited<ReturnType<typeof sqliteFolder>>
@@ -153,6 +161,46 @@ describe('the SQLite store', () => {
       await handle.close()
       expect(await faultOf(handle.ping())).to.be.instanceOf(Unavailable)
     })
+  })
+
+  it('writes the session of a login and its time in one transaction', async () => {
+    const orders: Order[] = []
+    const { users, sessions, loginTimes } = await at.handle(() => {
+      const thread = startThread()
+      const post = thread.postMessage.bind(thread)
+      thread.postMessage = (order: Order) => {
+        orders.push(order)
+        post(order)
+      }
+      return thread
+    })
+    const user = aUser()
+    await users.insert(user, [])
+    orders.length = 0
+    const credentials = storedCredentials({
+      sessions,
+      digest: (token) => token,
+      newToken,
+      lifetimeSeconds: 60,
+      idleSeconds: null,
+      clock: at.clock,
+    })
+    const needs = {
+      loginTimes,
+      changeUser: changeUserOf(users),
+      eventHandlers: recording(() => {}, 'logged_in'),
+      deviceTokens: { idOf: () => null },
+      limits: unlimited,
+      clock: at.clock,
+      newId,
+      warnOfDropped() {},
+      warnOfUnrecorded: ({ err }: UnrecordedTime) => expect.fail(String(err)),
+    }
+    const backend = { name: 'cookie', requiresVerification: false, isForBrowsers: true, credentials }
+    await completeLogin(needs, { user, backend, methods: ['pwd'], requestId: 'a test' })
+    const batches = orders.map((order) => (order === 'end' || order.steps === 'close' ? [] : order.steps))
+    expect(batches.map((steps) => steps.map(({ method }) => method))).to.deep.equal([['put', 'recordLogin']])
+    expect(await loginTimes.lastLogin(user.id)).to.deep.equal(at.clock())
   })
 
   describe('in a later release', () => {

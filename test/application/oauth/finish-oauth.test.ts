@@ -71,7 +71,9 @@ describe('FinishOAuth', () => {
           limits: unlimited,
           deviceTokens: { idOf: () => null },
           wakeRelay: () => void woken++,
+          loginTimes: { recordLogin: async () => undefined },
           warnOfDropped() {},
+          warnOfUnrecorded() {},
         }
         const result = await new FinishOAuth(needs).execute({
           response: { code: 'code', state, error: null, iss: null },

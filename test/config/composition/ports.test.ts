@@ -36,6 +36,7 @@ describe('the use cases of a tenant', () => {
       withheld() {},
       warnOfAttack() {},
       warnOfDropped() {},
+      warnOfUnrecorded() {},
       wakeRelay: () => void woken++,
     })
     const { registerUser, changeUser, promoteUser, deleteUser } = useCasesOf(ports)

@@ -29,6 +29,7 @@ export async function deliveryNeeds(clock: () => Date) {
     lifetimes: { reset_password: 900, verify_email: 86_400 },
     random: () => 0,
     warnOfDropped() {},
+    warnOfUnrecorded() {},
     timers,
     tenant: 'default',
     problems,

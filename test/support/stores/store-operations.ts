@@ -9,7 +9,8 @@ type Operations = Readonly<Record<string, () => Promise<unknown>>>
 
 /** One call of every operation of every role that the store has. */
 export function everyOperation(store: StorePorts): Operations {
-  const { users, outbox, tokenRequests, expiringIds, secretMark, sessions, tokens, oauthStates, limiter } = store
+  const { users, outbox, tokenRequests, expiringIds, secretMark, loginTimes, sessions, tokens, oauthStates, limiter } =
+    store
   const user = aUser()
   const request = aTokenRequest()
   const token = aToken()
@@ -57,6 +58,10 @@ export function everyOperation(store: StorePorts): Operations {
       settleRequests: () => tokenRequests.settle([request]),
     }),
     ...(secretMark && { checkSecret: () => secretMark.check('mark'), replaceSecret: () => secretMark.replace('mark') }),
+    ...(loginTimes && {
+      recordLogin: () => loginTimes.recordLogin(user.id, now),
+      lastLogin: () => loginTimes.lastLogin(user.id),
+    }),
     ...(expiringIds && {
       addId: () => expiringIds.add('id', now),
       hasId: () => expiringIds.has('id'),

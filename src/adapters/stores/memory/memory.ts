@@ -32,12 +32,14 @@ export const memoryBackend = {
 
 function portsOf(clock: () => Date): Required<StorePorts> {
   const outbox = memoryOutbox()
+  const users = memoryUserStore(outbox)
   return {
-    users: memoryUserStore(outbox),
+    users,
     outbox,
     tokenRequests: memoryTokenRequests(),
     expiringIds: memoryExpiringIds(clock),
     secretMark: memorySecretMark(),
+    loginTimes: users,
     sessions: memorySessionStore(clock),
     tokens: memoryTokenStore(clock),
     oauthStates: memoryOAuthStates(clock),

@@ -1,3 +1,4 @@
+import type { LoginTimes } from '../../../application/ports/stores/login-times.ts'
 import type { UserStore } from '../../../application/ports/stores/user-store.ts'
 import type { UserId } from '../../../domain/ids.ts'
 import { passwordScheme } from '../../../domain/password.ts'
@@ -7,9 +8,10 @@ import type { MemoryOutbox } from './outbox.ts'
 import { pageOf } from './page.ts'
 
 /** @param outbox takes the events of a write, in the same turn of the event loop */
-export function memoryUserStore({ write, hasRoom }: Pick<MemoryOutbox, 'write' | 'hasRoom'>): UserStore {
+export function memoryUserStore({ write, hasRoom }: Pick<MemoryOutbox, 'write' | 'hasRoom'>): UserStore & LoginTimes {
   const users = new Map<UserId, User>()
   const owners = new Map<string, User>()
+  const logins = new Map<UserId, Date>()
 
   /** @param own the user whose own keys do not count as taken */
   function conflictOf(user: User, own: UserId | null): 'email_taken' | 'account_taken' | null {
@@ -64,9 +66,15 @@ export function memoryUserStore({ write, hasRoom }: Pick<MemoryOutbox, 'write' |
       if (stored?.version !== user.version) return 'stale'
       if (!mayLeaveNoSuperuser && isLastSuperuser(stored)) return 'last_superuser'
       drop(stored)
+      logins.delete(user.id)
       write(user.id, events)
       return 'removed'
     },
+
+    async recordLogin(id, at) {
+      if (users.has(id) && at > (logins.get(id) ?? 0)) logins.set(id, at)
+    },
+    lastLogin: async (id) => logins.get(id) ?? null,
 
     list: async (limit, after) => pageOf([...users.values()], ({ id }) => id, limit, after),
 

@@ -26,6 +26,8 @@ export interface UserDocument extends Omit<User, 'id' | 'sessions'> {
   readonly sessions: { readonly generation: number; readonly keptCredentialId: string | null }
   readonly passwordScheme: string | null
   readonly uniqueKeys: readonly string[]
+  /** Written by `LoginTimes` alone. */
+  readonly lastLoginAt?: Date
   /** The record is no user. */
   readonly removed?: true
   readonly outbox?: OutboxDocument
@@ -147,10 +149,18 @@ export function writtenFields({ id, version, sessions: { generation, keptSid }, 
 
 /** The fields that removal deletes, in the form of `$unset`. */
 export function personalFields(user: User): Record<string, ''> {
-  return Object.fromEntries(['version', ...Object.keys(writtenFields(user))].map((name) => [name, '']))
+  return Object.fromEntries(['version', 'lastLoginAt', ...Object.keys(writtenFields(user))].map((name) => [name, '']))
 }
 
-export function userOf({ _id: id, uniqueKeys, removed, outbox, passwordScheme, ...fields }: UserDocument): User {
+export function userOf({
+  _id: id,
+  uniqueKeys,
+  removed,
+  outbox,
+  passwordScheme,
+  lastLoginAt,
+  ...fields
+}: UserDocument): User {
   const { generation, keptCredentialId: keptSid } = fields.sessions
   return { id, ...fields, sessions: { generation, keptSid } }
 }

@@ -18,6 +18,7 @@ import { type Connection, connectionOf } from './connection/connection.ts'
 import { createIndexes, missingIndexes } from './connection/indexes.ts'
 import { mongoExpiringIds } from './expiring-ids.ts'
 import { mongoLimiter } from './limiter.ts'
+import { mongoLoginTimes } from './login-times.ts'
 import { knownSchema, migrations, schemaRecord } from './migrations.ts'
 import { mongoOAuthStates } from './oauth-states.ts'
 import { mongoOutbox } from './outbox.ts'
@@ -53,6 +54,7 @@ export const mongoBackend = {
       tokenRequests: mongoTokenRequests(connection),
       expiringIds: mongoExpiringIds(connection),
       secretMark: mongoSecretMark(connection),
+      loginTimes: mongoLoginTimes(connection),
       sessions: mongoSessionStore(connection),
       tokens: mongoTokenStore(connection),
       oauthStates: mongoOAuthStates(connection),

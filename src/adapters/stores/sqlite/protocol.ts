@@ -1,4 +1,5 @@
 import type { ExpiringIds } from '../../../application/ports/stores/expiring-ids.ts'
+import type { LoginTimes } from '../../../application/ports/stores/login-times.ts'
 import type { OAuthStateStore } from '../../../application/ports/stores/oauth-state-store.ts'
 import type { Outbox } from '../../../application/ports/stores/outbox.ts'
 import type { SecretMark } from '../../../application/ports/stores/secret-mark.ts'
@@ -17,6 +18,7 @@ export interface Writes {
   readonly oauthStates: OAuthStateStore
   readonly sessions: Pick<SessionStore, 'put' | 'recordUse' | 'remove' | 'removeAllOf' | 'sweep'>
   readonly secretMark: SecretMark
+  readonly loginTimes: Pick<LoginTimes, 'recordLogin'>
   readonly meta: {
     /** Opens the file and runs its missing migrations; writes nothing else. */
     open(): Promise<void>
@@ -56,6 +58,7 @@ export const writeMethods: { readonly [S in keyof Writes]: { readonly [M in keyo
   oauthStates: { put: true, take: true, sweep: true },
   sessions: { put: true, recordUse: true, remove: true, removeAllOf: true, sweep: true },
   secretMark: { check: true, replace: true },
+  loginTimes: { recordLogin: true },
   meta: { open: true, ping: true },
 }
 

@@ -6,6 +6,7 @@ import { createFile, pathIn } from './data-file.ts'
 import { checkFile, copyFile, fileSchemas } from './file-care.ts'
 import { sqliteLimiter } from './limiter.ts'
 import { sqliteExpiringIds } from './read/expiring-ids.ts'
+import { sqliteLoginTimes } from './read/login-times.ts'
 import { sqliteOutbox } from './read/outbox.ts'
 import { sqliteSessions } from './read/sessions.ts'
 import { sqliteTokenRequests } from './read/token-requests.ts'
@@ -74,6 +75,7 @@ export async function openSqlite(
     tokenRequests: sqliteTokenRequests(read, writes.tokenRequests),
     expiringIds: sqliteExpiringIds(read, writes.expiringIds, clock),
     secretMark: writes.secretMark,
+    loginTimes: sqliteLoginTimes(read, writes.loginTimes),
     sessions: sqliteSessions(read, writes.sessions, clock),
     tokens: sqliteTokens(read, writes.tokens, clock),
     oauthStates: writes.oauthStates,

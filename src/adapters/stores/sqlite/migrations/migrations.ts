@@ -4,9 +4,10 @@ import { firstTables } from './0006-first-tables.ts'
 import { provedLogins } from './0007-proved-logins.ts'
 import { sinks } from './0008-sinks.ts'
 import { activeSuperusers } from './0009-active-superusers.ts'
+import { lastLogins } from './0010-last-logins.ts'
 
 /** Every migration of the file, in its order. */
-export const migrations: Migrations<Database> = [firstTables, provedLogins, sinks, activeSuperusers]
+export const migrations: Migrations<Database> = [firstTables, provedLogins, sinks, activeSuperusers, lastLogins]
 
 /**
  * Runs the missing migrations in one transaction. The writer tries again while another process holds the lock of the file.

@@ -1,6 +1,7 @@
 import type { InThread, Writes } from '../protocol.ts'
 import type { Statements } from '../statements.ts'
 import { expiringIdWrites } from './expiring-ids.ts'
+import { loginTimeWrites } from './login-times.ts'
 import { metaWrites } from './meta.ts'
 import { oauthStateWrites } from './oauth-states.ts'
 import { outboxWrites } from './outbox.ts'
@@ -21,6 +22,7 @@ export function operations(sql: Statements): { readonly [S in keyof Writes]: InT
     oauthStates: oauthStateWrites(sql),
     sessions: sessionWrites(sql),
     secretMark: secretMarkWrites(sql),
+    loginTimes: loginTimeWrites(sql),
     meta: metaWrites(sql),
   }
 }
