@@ -424,6 +424,9 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
         if (first === undefined) commit(['marks', 'secret', mark])
         return first === undefined ? 'first' : first === mark ? 'same' : 'other'
       },
+      async replace(mark) {
+        commit(['marks', 'secret', mark])
+      },
     },
 
     close() {
