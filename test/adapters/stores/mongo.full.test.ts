@@ -162,20 +162,49 @@ describe('the MongoDB store', () => {
       expect((await stored(user.id))?.sessions, 'names').to.deep.equal({ generation, keptCredentialId: keptSid })
     })
 
-    it('makes a demotion stale if its user was appointed keeper meanwhile', async () => {
-      const own = openClient(driver, opened.url)
-      const name = client.db().databaseName
-      const connection = connectionOf(driver, { value: own, release: own.close }, name, clock)
-      const { mayLose } = mongoSuperusers(connection)
-      const { users } = opened.handle
-      const [one, other] = [aUser({ isSuperuser: true }), aUser({ isSuperuser: true })]
-      for (const user of [one, other]) await users.insert(user, [])
-      expect(await mayLose(one.id)).to.equal(true)
-      // For the other one, the first one must stay.
-      expect(await mayLose(other.id)).to.equal(true)
-      expect(await users.replace({ ...one, isActive: false }, [])).to.equal('stale')
-      await connection.close()
-      for (const user of [one, other]) await removeSuperuser(user.id)
+    describe('with two superusers', () => {
+      let connection: ReturnType<typeof connectionOf>
+      let one: User
+      let other: User
+
+      const find = async (user: User) => (await opened.handle.users.find(user.id)) ?? expect.fail('the user has gone')
+      const demote = (user: User) => opened.handle.users.replace({ ...user, isActive: false }, [])
+
+      beforeEach(async () => {
+        const own = openClient(driver, opened.url)
+        connection = connectionOf(driver, { value: own, release: own.close }, client.db().databaseName, clock)
+        one = aUser({ isSuperuser: true })
+        other = aUser({ isSuperuser: true })
+        for (const user of [one, other]) await opened.handle.users.insert(user, [])
+      })
+      afterEach(async () => {
+        await connection.close()
+        for (const user of [one, other]) await removeSuperuser(user.id)
+      })
+
+      it('makes a demotion stale if its user was appointed keeper meanwhile', async () => {
+        const { mayLose } = mongoSuperusers(connection)
+        expect(await mayLose(one.id)).to.equal(true)
+        expect(await mayLose(other.id)).to.equal(true) // appoints the first one
+        expect(await demote(one)).to.equal('stale')
+      })
+
+      it('appoints no keeper whose demotion was counted meanwhile', async () => {
+        const { mayLose } = mongoSuperusers(connection)
+        expect(await mayLose(other.id)).to.equal(true) // appoints the first one
+        let pending: User | null = null
+        const meta = Object.assign(Object.create(connection.meta), {
+          async updateOne(...given: Parameters<typeof connection.meta.updateOne>) {
+            if (pending === null) {
+              pending = await find(other)
+              expect(await mayLose(other.id)).to.equal(true)
+            }
+            return connection.meta.updateOne(...given)
+          },
+        })
+        expect(await mongoSuperusers({ ...connection, meta }).mayLose(one.id)).to.equal(true)
+        expect(pending === null ? null : await demote(pending)).to.equal('stale')
+      })
     })
 
     it('keeps a superuser although a restored backup names a keeper who is none', async () => {
