@@ -1,8 +1,9 @@
 import { expect } from 'chai'
-import { renderSettings, renderVariables } from '../../src/cli/describe-settings.ts'
+import { describeSettings, renderSettings, renderVariables } from '../../src/cli/describe-settings.ts'
 import { loadSettings } from '../../src/config/settings/load.ts'
 import { settingsSchema } from '../../src/config/settings/schema/schema.ts'
 import { leavesOf } from '../../src/config/settings/schema/tree.ts'
+import { goodSecret } from '../support/services/settings.ts'
 
 describe('describing the settings', () => {
   it('has a description of every setting', () => {
@@ -17,6 +18,14 @@ describe('describing the settings', () => {
       const printed = renderSettings({ ...loaded, settings: { ...settings, mail: { ...settings.mail, url } } })
       return JSON.parse(/^mail\.url +(\S+) /m.exec(printed)?.[1] ?? '')
     }
+    const inJson = (url: string): unknown => {
+      const described = describeSettings({
+        ...loaded,
+        settings: { ...settings, secret: goodSecret, mail: { ...settings.mail, url } },
+      })
+      expect(JSON.stringify(described)).to.not.include(goodSecret)
+      return described.find(({ setting }) => setting === 'mail.url')?.value
+    }
     for (const [url, expected] of [
       ['off', 'off'],
       ['mailbox:', 'mailbox:'],
@@ -29,7 +38,7 @@ describe('describing the settings', () => {
       ['smtp:\n//me:pw@host', 'smtp://[secret]@host'],
       ['mongodb+srv://me:pw@host/name?a=b=c&d=e@f', 'mongodb+srv://[secret]@f'],
     ] as const) {
-      expect(shown(url)).to.equal(expected)
+      expect([shown(url), inJson(url)]).to.deep.equal([expected, expected])
     }
   })
 

@@ -52,7 +52,9 @@ describe('tenants on the command line', () => {
       expect(err).to.include(`tenants.list.${path}`)
     }
     expect(err).not.to.include('hunter2')
-    expect((await portcullis(['tenant', 'list'], { cwd })).out).to.match(/^acme +disabled$/m)
+    const lines = (await portcullis(['tenant', 'list', '--json'], { cwd })).out.trim().split('\n')
+    const disabled = ['acme', 'bolt', 'cove'].map((id) => ({ id, isEnabled: false, stores: null }))
+    expect(lines.map((line) => JSON.parse(line))).to.deep.equal(disabled)
   })
 
   it('are listed and checked one by one with --tenant', async () => {
