@@ -125,12 +125,11 @@ export async function openOperator(
     },
 
     /**
-     * The limits that the address of a user has used, and those of a `client` for it. Returns the reason if nobody but the
-     * serving process knows them.
+     * The limits that the address of a user has used, and those of a `client` for it; otherwise the reason why nobody knows
+     * them here. Throws `SettingsFault` where only the serving process has them.
      */
     async limitsOf(user: User, client: string | null): Promise<readonly LimitState[] | { readonly unknown: string }> {
       if (!settings.limits.enabled) return { unknown: 'limits.enabled is off' }
-      if (stores.sessions.kind === 'memory') return { unknown: 'stores.sessions.kind is memory' }
       if (!hasSecret(settings)) return { unknown: 'the secret is not set' } // the keys of the counters depend on it
       const master = await resolveSecret(settings)
       await bindSecret({ secretMark }, master, tenant)

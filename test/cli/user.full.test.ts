@@ -282,6 +282,13 @@ describe('portcullis user', () => {
       expect(out).to.match(/^limit used: passwordsPerAccount \(all clients\) 1 of 100, until \S+Z$/m)
       expect(out).to.match(/^limit used: passwordsBeforePauses \(this client\) 1 of 5, until \S+Z$/m)
       expect(await run('user', 'show', email, '--client', 'here')).to.include({ code: 2, out: '' })
+      const env = {
+        PORTCULLIS_STORES__SESSIONS__KIND: 'redis',
+        PORTCULLIS_STORES__SESSIONS__URL: 'redis://127.0.0.1:1',
+      }
+      const amidOutage = await portcullis(['user', 'show', email], { cwd: folder, env })
+      expect(amidOutage.out).to.match(/^email: paused@example\.com$/m)
+      expect(amidOutage.out).to.match(/^sessions: unknown, because redis.*\nlimits: unknown, because redis/m)
     })
 
     it('deletes nobody without --yes where there is no terminal', async () => {

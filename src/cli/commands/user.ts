@@ -3,6 +3,7 @@ import type { LimitState } from '../../application/limits/read-limits.ts'
 import type { SessionView } from '../../application/sign-in/list-sessions.ts'
 import { SettingsFault } from '../../config/settings/schema/fault.ts'
 import { parseUserId } from '../../domain/ids.ts'
+import { Unavailable } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import { columns, type ExitCode, printed, printedRows, remark, warn } from '../output.ts'
 import { type GlobalOptions, withUsers } from '../settings.ts'
@@ -16,21 +17,21 @@ export async function showUser({ client, ...options }: OneUser & { readonly clie
   }
   return await withUser(options, async ({ user, users }) => {
     const lastLoginAt = await users.loginTimes.lastLogin(user.id)
-    const sessions = await known(users.sessionsOf(user))
-    const limits = await users.limitsOf(user, client ?? null)
+    const sessions = await orUnknown(users.sessionsOf(user))
+    const limits = await orUnknown(users.limitsOf(user, client ?? null))
     const accounts = user.oauthAccounts.map(({ provider, accountEmail: email }) => ({ provider, email }))
     const lines = [
       ...fieldsOf(user),
       `last login: ${lastLoginAt?.toISOString() ?? 'never'}`,
       ...accounts.map(({ provider, email }) => `account: ${provider} ${email}`),
-      ...(sessions === null ? ['sessions: only the serving process knows them'] : linesOfSessions(sessions)),
+      ...('unknown' in sessions ? [`sessions: unknown, because ${sessions.unknown}`] : linesOfSessions(sessions)),
       ...('unknown' in limits ? [`limits: unknown, because ${limits.unknown}`] : linesOfLimits(limits)),
     ]
     const document = {
       ...documentOf(user),
       lastLoginAt,
       accounts,
-      sessions: sessions?.map(documentOfSession) ?? null,
+      sessions: 'unknown' in sessions ? null : sessions.map(documentOfSession),
       limits: 'unknown' in limits ? null : limits,
     }
     await printed(options, lines.join('\n'), document)
@@ -38,12 +39,22 @@ export async function showUser({ client, ...options }: OneUser & { readonly clie
   })
 }
 
-/** `null` for sessions in memory. */
-async function known(sessions: Promise<readonly SessionView[]>): Promise<readonly SessionView[] | null> {
-  return await sessions.catch((thrown: unknown) => {
-    if (thrown instanceof SettingsFault) return null
+interface Unknown {
+  /** The reason, worded to follow `because`. */
+  readonly unknown: string
+}
+
+/** The user is shown also if the store of the sessions does not answer, or cannot be reached from here. */
+async function orUnknown<T extends object>(read: Promise<T>): Promise<T | Unknown> {
+  try {
+    return await read
+  } catch (thrown) {
+    if (thrown instanceof SettingsFault) {
+      return { unknown: thrown.faults.map(({ path, message }) => `${path} ${message}`).join(', ') }
+    }
+    if (thrown instanceof Unavailable) return { unknown: thrown.message }
     throw thrown
-  })
+  }
 }
 
 function fieldsOf(user: User): string[] {
