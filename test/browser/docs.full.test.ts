@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { BrowserContext, Page } from 'playwright-core'
 import { launchBrowser, namedHost, needsBrowser, sessionCookies, type TestBrowser } from '../support/browser/browser.ts'
-import { needsTls } from '../support/browser/watched-page.ts'
+import { needsTls, watchedPage } from '../support/browser/watched-page.ts'
 import { call, goodPassword, register } from '../support/http/client.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
 
@@ -31,8 +31,11 @@ describe('/docs in a browser', () => {
     await browser?.close()
     await service?.stop()
   })
+  beforeEach(() => {
+    complaints = []
+  })
   afterEach(async () => {
-    await context.close()
+    await context?.close()
     expect(complaints).to.deep.equal([])
   })
 
@@ -80,13 +83,28 @@ describe('/docs in a browser', () => {
     expect(await sessionCookies(context)).to.deep.equal([])
   })
 
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`has no fault of accessibility and fits a phone (${colorScheme})`, async () => {
+      const watched = await watchedPage(browser, { colorScheme, viewport: { width: 360, height: 740 } })
+      await watched.page.goto(`${service.url}/docs`)
+      await watched.page.locator('.opblock').first().waitFor()
+      await watched.expectAccessible('all operations')
+      const change = watched.page.locator('.opblock-patch').first()
+      await change.locator('.opblock-summary-control').click()
+      await change.getByRole('button', { name: 'Try it out' }).click()
+      await change.locator('textarea').waitFor()
+      await watched.expectAccessible('an operation')
+      await watched.close()
+      expect(watched.complaints).to.deep.equal([])
+    })
+  }
+
   /** Opens the page in a new context; answers its origin. */
   async function open(host: string): Promise<string> {
     const origin = `http://${host}:${new URL(service.url).port}`
     context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce' })
     context.setDefaultTimeout(60_000)
     page = await context.newPage()
-    complaints = []
     requested = []
     page.on('console', (message) => {
       if (['error', 'warning'].includes(message.type()) && !needsTls(message.text())) complaints.push(message.text())

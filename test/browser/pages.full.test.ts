@@ -18,6 +18,7 @@ const pages = {
   '/docs': {
     '/docs': 'text/html; charset=utf-8',
     '/docs/start.js': script,
+    '/docs/contrast.css': 'text/css; charset=utf-8',
     '/docs/swagger-ui-bundle.js': script,
     '/docs/swagger-ui.css': 'text/css; charset=utf-8',
     '/docs/favicon-32x32.png': 'image/png',

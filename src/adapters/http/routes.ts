@@ -83,6 +83,7 @@ export const pagePaths = {
     '/openapi.json',
     '/docs',
     '/docs/start.js',
+    '/docs/contrast.css',
     '/docs/swagger-ui.css',
     '/docs/swagger-ui-bundle.js',
     '/docs/favicon-32x32.png',

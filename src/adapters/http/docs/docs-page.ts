@@ -16,7 +16,7 @@ const folder = new URL(
 const assets = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'] as const
 
 const page = documentOf(
-  { title: 'Portcullis API', icon: 'docs/favicon-32x32.png', styles: ['docs/swagger-ui.css'] },
+  { title: 'Portcullis API', icon: 'docs/favicon-32x32.png', styles: ['docs/swagger-ui.css', 'docs/contrast.css'] },
   html`<body>
 <div id="ui"></div>
 <script src="docs/swagger-ui-bundle.js"></script>
@@ -25,8 +25,8 @@ const page = documentOf(
 )
 
 /**
- * Swagger UI has dark colours below a class of its own. The dialog for credentials has no cookies, because a page cannot
- * choose the cookies that the browser sends.
+ * Swagger UI has dark colours below a class of its own, and regions and fields without names. The dialog for
+ * credentials has no cookies, because a page cannot choose the cookies that the browser sends.
  */
 const start = `const dark = matchMedia('(prefers-color-scheme: dark)')
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
@@ -47,6 +47,33 @@ SwaggerUIBundle({
     },
   }],
 })
+const ui = document.getElementById('ui')
+const regions = { '.information-container': 'Service', '.scheme-container': 'Servers' }
+const fields = { '#servers': 'Server', '.examples-select-element': 'Example', textarea: 'Request body' }
+new MutationObserver(() => {
+  for (const [part, name] of Object.entries({ ...regions, ...fields })) {
+    for (const one of ui.querySelectorAll(part)) one.ariaLabel = name
+  }
+  for (const one of ui.querySelectorAll(Object.keys(regions))) one.role = 'region'
+  for (const heading of ui.querySelectorAll('h3, h4, h5')) heading.ariaLevel = String(heading.tagName[1] - 1)
+}).observe(ui, { childList: true, subtree: true })
+`
+
+/** Colours with a contrast of 4.5 (WCAG 2.2, 1.4.3) in place of those of Swagger UI, which are lighter. */
+const contrast = `
+.swagger-ui .opblock-body { overflow-x: auto }
+html.dark-mode .swagger-ui table thead tr td.header-col, html.dark-mode .swagger-ui td.header-col { color: #e4e6e6 }
+html:not(.dark-mode) .swagger-ui .info .title small { background: #5b6270 }
+html:not(.dark-mode) .swagger-ui .info .title small.version-stamp { background: #4a6b00 }
+html:not(.dark-mode) .swagger-ui .info a { color: #1f66b0 }
+html:not(.dark-mode) .swagger-ui .btn.authorize { border-color: #1c7a4f; color: #1c7a4f }
+html:not(.dark-mode) .swagger-ui .btn.cancel { border-color: #c22626; color: #c22626 }
+html:not(.dark-mode) .swagger-ui .btn.execute { border-color: #1f66b0; background: #1f66b0 }
+html:not(.dark-mode) .swagger-ui .opblock-get .opblock-summary-method { background: #1f66b0 }
+html:not(.dark-mode) .swagger-ui .opblock-post .opblock-summary-method { background: #1c7a4f }
+html:not(.dark-mode) .swagger-ui .opblock-patch .opblock-summary-method { background: #0b7a64 }
+html:not(.dark-mode) .swagger-ui .opblock-delete .opblock-summary-method { background: #c22626 }
+html:not(.dark-mode) .swagger-ui .json-schema-2020-12-expand-deep-button { color: #5b6270 }
 `
 
 export function docsRouter(document: unknown): Router<unknown> {
@@ -56,6 +83,7 @@ export function docsRouter(document: unknown): Router<unknown> {
       pageEndpoint('/openapi.json', () => ({ status: 200, body: document })),
       pageEndpoint('/docs', () => pageReply(page, policy)),
       fileEndpoint('/docs/start.js', () => start),
+      fileEndpoint('/docs/contrast.css', () => contrast),
       ...assets.map((name) => fileEndpoint(`/docs/${name}`, () => readFile(new URL(name, folder)))),
     ],
   }
