@@ -141,4 +141,33 @@ export default [
     replacement: '',
     tests: ['test/adapters/oauth/openid-connect.full.test.ts'],
   },
+  {
+    title: 'options of a provider: an ID token of HS256 by any key is accepted',
+    file: 'src/adapters/oauth/openid-connect.ts',
+    text: `    if (answered.id_token !== undefined) demandHmac(answered.id_token, definition.clientSecret ?? '')
+`,
+    replacement: '',
+    tests: ['test/adapters/oauth/openid-options.full.test.ts'],
+  },
+  {
+    title: 'options of a provider: preferred_username vouches for an address',
+    file: 'src/adapters/oauth/claims.ts',
+    text: "email === 'preferred_username'",
+    replacement: 'email === null',
+    tests: ['test/adapters/oauth/openid-options.full.test.ts'],
+  },
+  {
+    title: 'options of a provider: the administrator of any tenant vouches for an address',
+    file: 'src/adapters/oauth/claims.ts',
+    text: "isForMany && emailVerified !== 'xms_edov'",
+    replacement: 'isForMany && email === null',
+    tests: ['test/adapters/oauth/openid-options.full.test.ts'],
+  },
+  {
+    title: 'options of a provider: metadata at discoveryUrl name any issuer',
+    file: 'src/adapters/oauth/openid-connect.ts',
+    text: 'discoveryUrl !== undefined && !isSame(new URL(issuer).href, metadata.issuer)',
+    replacement: 'false',
+    tests: ['test/adapters/oauth/openid-options.full.test.ts'],
+  },
 ]
