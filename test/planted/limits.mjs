@@ -26,15 +26,15 @@ export default [
   {
     title: 'a login with a device token uses up the counter of its account',
     file: 'src/application/limits/counted-limits.ts',
-    text: "this.#counter('passwordsPerAccount', account, knownDevices)",
-    replacement: "this.#counter('passwordsPerAccount', account)",
+    text: "counterOf(this.#needs, 'passwordsPerAccount', account, knownDevices)",
+    replacement: "counterOf(this.#needs, 'passwordsPerAccount', account)",
     tests: ['test/application/limits/counted-limits.test.ts'],
   },
   {
     title: 'the pauses of a client hold for all accounts',
     file: 'src/application/limits/counted-limits.ts',
-    text: "this.#countersOf(client, 'passwordsBeforePauses', account)",
-    replacement: "this.#countersOf(client, 'passwordsBeforePauses')",
+    text: "countersOf(this.#needs, client, 'passwordsBeforePauses', account)",
+    replacement: "countersOf(this.#needs, client, 'passwordsBeforePauses')",
     tests: ['test/application/limits/counted-limits.test.ts'],
   },
   {
@@ -141,7 +141,7 @@ export default [
   },
   {
     title: 'the /48 of a client has no limit of its own',
-    file: 'src/application/limits/counted-limits.ts',
+    file: 'src/application/limits/counters.ts',
     text: 'return networksOf(client).map(',
     replacement: 'return networksOf(client).slice(0, 1).map(',
     tests: ['test/application/limits/counted-limits.test.ts'],
