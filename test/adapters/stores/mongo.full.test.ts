@@ -333,6 +333,28 @@ describe('the MongoDB store', () => {
     }
   })
 
+  it('changes and removes a user who is no superuser by one command each', async () => {
+    const url = new URL((await sharedMongo()).url())
+    const spy = await mongoSpy(Number(url.port))
+    const { href } = url
+    url.port = String(spy.port)
+    const handle = await open(url.href)
+    try {
+      await handle.prepare()
+      const user = aUser()
+      await usersOf(handle).insert(user, [])
+      spy.commands.length = 0
+      expect(await usersOf(handle).replace({ ...user, isActive: false }, [anEvent(user)])).to.equal('stored')
+      expect(await usersOf(handle).remove({ ...user, version: user.version + 1 }, [anEvent(user)])).to.equal('removed')
+      const ofUsers = spy.commands.filter(({ name }) => ['update', 'find', 'findAndModify'].includes(name))
+      expect(ofUsers.map(({ name }) => name)).to.deep.equal(['update', 'update'])
+    } finally {
+      await handle.close()
+      await spy.close()
+      await dropDatabase(href)
+    }
+  })
+
   it('waits for a majority to journal each write, even if the address asks for less', async () => {
     const url = new URL((await sharedMongo()).url())
     const spy = await mongoSpy(Number(url.port))
