@@ -289,7 +289,8 @@ $('backends').replaceChildren(
 $('providers').replaceChildren(...config.providers.map((provider) => providerRow(provider, 'login')))
 document.querySelector('[data-needs=providers]').hidden = config.providers.length === 0
 $('no-providers').hidden = config.providers.length > 0
-$('docs').hidden = !config.docs
+$('docs').hidden = config.docs === null
+$('docs').setAttribute('href', config.docs ?? '')
 
 /** The backend that is chosen in the form. */
 function chosenBackend() {

@@ -129,7 +129,7 @@ describe('the OpenAPI document', () => {
       ...ofService,
     })
     expect(detailsOf('delete', '/users/{user_id}')).to.deep.equal({
-      400: reasoned('DELETE_USER_REFUSED', 'too_old', 'custom'),
+      400: { anyOf: [text('LAST_SUPERUSER'), reasoned('DELETE_USER_REFUSED', 'too_old', 'custom')] },
       401: text('Unauthorized'),
       403: text('Forbidden', 'FRESH_LOGIN_REQUIRED'),
       404: text('Not Found'),

@@ -29,6 +29,7 @@ import { marks } from '../../adapters/oauth/marks.ts'
 import type { FailingStore } from '../../adapters/stores/store-watch.ts'
 import type { OpenTenants } from '../../adapters/tenants/directory.ts'
 import type { ProviderVault } from '../../application/ports/provider-vault.ts'
+import { basePathOf } from '../../lib/base-path.ts'
 import { version } from '../../lib/version.ts'
 import { postsCallback } from '../plugins/providers.ts'
 import { routers } from '../plugins/routers.ts'
@@ -112,13 +113,15 @@ async function failingOf(tenants: OpenTenants<Tenant>): Promise<readonly Failing
 /** The OpenAPI document of the common settings. No tenant has to be open for it. */
 function documentOf(settings: Settings, operations: Mounted): object {
   const { by, pathPrefix, header } = settings.tenants
+  const base = basePathOf(settings.http.publicUrl ?? 'http://localhost')
   const backends = enabledOf(settings.backends).map(([name, own]) => ({
     backend: { name, transport: transportOf(own) },
-    loginPath: by === 'header' || by === 'path' ? null : `${own.prefix}/login`,
+    loginPath: by === 'header' || by === 'path' ? null : `${base}${own.prefix}/login`,
   }))
-  const ofPath = { url: `${pathPrefix}/{tenant}`, variables: { tenant: { default: 'default' } } }
-  const ofTenants = { server: by === 'path' ? ofPath : { url: '/' }, header: by === 'header' ? header : null }
-  return openapi([...routersOf(settings), operations], backends, version, by === undefined ? null : ofTenants)
+  const ofPath = { url: `${base}${pathPrefix}/{tenant}`, variables: { tenant: { default: 'default' } } }
+  const service = { url: base || '/' }
+  const servers = { service, tenant: by === 'path' ? ofPath : service, header: by === 'header' ? header : null }
+  return openapi([...routersOf(settings), operations], backends, version, { ...servers, haveTenants: by !== undefined })
 }
 
 /** The use cases of an open tenant, and the other parts that handlers need. */
@@ -199,7 +202,7 @@ function pageRouters(settings: Settings, { publicUrl, mailboxKey }: PageNeeds): 
   const account = settings.pages.enabled ? [accountRouter(siteOf(settings, publicUrl), publicUrl)] : []
   const isDevelopment = settings.try.enabled && hasTryPage && isLocal(settings.http)
   if (account.length === 0 && !isDevelopment) return []
-  const development = isDevelopment ? { docs: settings.docs.enabled, mailboxKey } : null
+  const development = isDevelopment ? { docs: docsPathOf(settings), mailboxKey } : null
   return [...account, frontDoorRouter({ account: account.length > 0, development }, publicUrl)]
 }
 
@@ -208,7 +211,7 @@ function siteOf(settings: Settings, publicUrl: string): Site {
   const { name, logo, color, css } = pages
   const cookie = enabledOf(backends).find(([, { transport }]) => transport.kind === 'cookie')?.[1]
   if (cookie === undefined) throw new Error('the pages need a cookie backend') // the settings were checked
-  const base = new URL(publicUrl).pathname.replace(/\/$/, '')
+  const base = basePathOf(publicUrl)
   const kinds = new Set(enabledOf(providers).map(([, { kind }]) => kind))
   const used = Object.fromEntries(Object.entries(marks).filter(([kind]) => kinds.has(kind)))
   const prefixIfEnabled = ({ enabled, prefix }: Settings['routers'][keyof Settings['routers']]) =>
@@ -246,8 +249,14 @@ function siteOf(settings: Settings, publicUrl: string): Site {
 /** The place where the browser returns from the provider: the page, our callback, which redirects to it, or another. */
 type ComesBack = 'to this page' | 'by redirect' | 'elsewhere'
 
+/** The documents belong to no tenant, so their path has none. `null` if they are off. */
+function docsPathOf({ docs, http }: Settings): string | null {
+  return docs.enabled ? `${basePathOf(http.publicUrl ?? 'http://localhost')}/docs` : null
+}
+
 /** The settings that the page at `/try` needs. */
-function tryConfig({ backends, routers, providers, docs }: Settings, publicUrl: string) {
+function tryConfig(settings: Settings, publicUrl: string) {
+  const { backends, routers, providers } = settings
   const isHere = (page: string | undefined): boolean => {
     if (page === undefined) return false
     const { origin, pathname } = new URL(page)
@@ -259,7 +268,7 @@ function tryConfig({ backends, routers, providers, docs }: Settings, publicUrl: 
   }
   return {
     backends: enabledOf(backends).map(([name, { transport, prefix }]) => ({ name, transport: transport.kind, prefix })),
-    docs: docs.enabled,
+    docs: docsPathOf(settings),
     routers: Object.fromEntries(
       Object.entries(routers).map(([name, router]) => [name, router.enabled ? router.prefix : null]),
     ),

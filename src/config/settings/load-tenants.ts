@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Check } from 'typebox/value'
+import { basePathOf } from '../../lib/base-path.ts'
 import { leadsToLoopback } from '../../lib/loopback.ts'
 import type { Assignment } from './merge.ts'
 import { readJudged } from './resolve.ts'
@@ -150,6 +151,7 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
       (path) => [path, 'belongs to the whole service and cannot differ by tenant'] as const,
     ),
     ['hosts', objection],
+    ['http.publicUrl', objectionToBase(valueAt(given, 'http.publicUrl'), from)],
   ] as const
   const ofTenant = objections.flatMap(([path, message]) => (message === null ? [] : [{ path, message, source }]))
 
@@ -192,6 +194,13 @@ export function processSettingsIn(own: Readonly<Record<string, unknown>>): strin
   return [...Object.keys(own).filter((key) => Object.hasOwn(whole, key) && !Object.hasOwn(ofTenant, key)), ...groups]
 }
 
+/** The path of the request names the tenant, so it is not known yet which path to remove before. */
+function objectionToBase(publicUrl: unknown, { common: { http, tenants } }: From): string | null {
+  if (tenants.by !== 'path' || typeof publicUrl !== 'string' || !URL.canParse(publicUrl)) return null
+  const base = basePathOf(http.publicUrl ?? 'http://localhost')
+  return basePathOf(publicUrl) === base ? null : `must have the path of the common http.publicUrl (${base || 'none'})`
+}
+
 function hostsOf(
   given: unknown,
   { common }: From,
@@ -229,7 +238,7 @@ function atOwnHost([host]: readonly string[], { common }: From): object {
   if (common.tenants.by !== 'host' || publicUrl === undefined || host === undefined) return {}
   const url = new URL(publicUrl)
   url.hostname = host
-  return { http: { publicUrl: url.origin } }
+  return { http: { publicUrl: url.origin + basePathOf(publicUrl) } }
 }
 
 /** Servers limit the connections of an account, and tenants share those with one name in EHLO. */

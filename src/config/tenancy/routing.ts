@@ -7,6 +7,7 @@ import {
   looselyByPath,
   type TenantRouting,
 } from '../../adapters/http/pipeline/tenant-routing.ts'
+import { basePathOf, withoutBase } from '../../lib/base-path.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant, type LoadedTenants } from '../settings/tenants.ts'
 
@@ -28,17 +29,27 @@ export function routingOf(settings: Settings, current: () => LoadedTenants): Ten
       ofAll: corsFor([settings, ...ofTenants]),
     }
   })
+  const tenantOf = finderOf(settings, current)
+  const commonBase = baseIn(settings)
+  const bases = latest(current, ({ enabled }) => new Map([...enabled].map(([id, one]) => [id, baseIn(one.settings)])))
+  const baseOf: (request: Parameters<FindTenant>[0]) => string =
+    by === 'path' ? () => commonBase : (request) => bases().get(tenantOf(request).id ?? defaultTenant) ?? commonBase
   const corsOf = (id: string) => known().cors.get(id) ?? commonCors
   return {
-    tenantOf: finderOf(settings, current),
+    pathOf: (request) => withoutBase(request.path, baseOf(request)),
+    tenantOf,
     fallback: defaultTenant,
     areMany: by !== undefined,
     header: by === 'header' ? header : null,
-    ...(by === 'path' && { looselyNamed: looselyByPath(pathPrefix) }),
+    ...(by === 'path' && { looselyNamed: looselyByPath(pathPrefix, commonBase) }),
     commonCors: () => (by === undefined ? corsOf(defaultTenant) : commonCors),
     corsOf,
     corsOfAll: () => known().ofAll,
   }
+}
+
+function baseIn({ http }: Settings): string {
+  return http.publicUrl === undefined ? '' : basePathOf(http.publicUrl)
 }
 
 /** Computes a value from the tenants, once after each reload. */

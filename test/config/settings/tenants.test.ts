@@ -173,6 +173,15 @@ describe('settings of tenants', () => {
     })
   })
 
+  it('have the path of the common public URL, if their own paths name them', async () => {
+    const own = (publicUrl: string) => ({ http: { publicUrl } })
+    const acme = own('https://acme.example.org/accounts')
+    const listed = list({ acme, bolt: own('https://bolt.example.org') }, own('https://example.org/accounts'), 'path')
+    const tenants = await load(listed)
+    expect([...tenants.enabled.keys()]).to.include('acme')
+    expect(pathsOf(tenants.disabled.get('bolt'))).to.deep.equal(['tenants.list.bolt.http.publicUrl'])
+  })
+
   describe('by host', () => {
     const common = { http: { publicUrl: 'https://accounts.example.org:8443' } }
 
@@ -183,6 +192,12 @@ describe('settings of tenants', () => {
       expect(settingsOf(tenants, 'acme').http.publicUrl).to.equal('https://acme.example.org:8443')
       expect(settingsOf(tenants, 'bolt').http.publicUrl).to.equal('https://id.bolt.example.org')
       expect(pathsOf(tenants.disabled.get('cove'))).to.deep.equal(['tenants.list.cove.hosts'])
+    })
+
+    it('keep the path of the common public URL', async () => {
+      const path = { http: { publicUrl: 'https://accounts.example.org/accounts' } }
+      const tenants = await load(list({ acme: { hosts: ['acme.example.org'] } }, path, 'host'))
+      expect(settingsOf(tenants, 'acme').http.publicUrl).to.equal('https://acme.example.org/accounts')
     })
 
     it('have no defaults for development at a public host', async () => {

@@ -17,13 +17,7 @@ describe('judging the settings', () => {
       'http.constructor': [1],
       'http.port': ['3000', 65_536, 1.5, null],
       'http.host': ['localhost:3000', '[::1]'],
-      'http.publicUrl': [
-        'https://a.example/x',
-        'https://a.example/',
-        'https://a.example?x',
-        'https://u:p@a.example',
-        'ftp://a.example',
-      ],
+      'http.publicUrl': ['https://a.example/', 'https://a.example?x', 'https://u:p@a.example', 'ftp://a.example'],
       'http.allowedOrigins': ['https://a.example'],
       'http.allowedHeaders': [['*'], [''], ['X Header'], ['X-Header:'], ['X-Ü'], ['X-A,X-B'], ['X\r\nX']],
       'http.trustedProxies': ['10.0.0.1', ['proxy.example'], ['10.0.0.0/33'], ['10.0.0.1:80'], [7]],
@@ -74,6 +68,18 @@ describe('judging the settings', () => {
       ['groups that are no objects', { http: 3000, stores: [] }, 'http', 'stores'],
       ['no public URL beyond loopback', { http: { host: '0.0.0.0' } }, 'http.publicUrl'],
       ['a wrong public URL beyond loopback', { http: { host: '::', publicUrl: 'x' } }, 'http.publicUrl'],
+      ...['/', '/a/', '//a', '/a//b', '/../a', '/a/./b', '/a?b', '/a#b', '/a b', '/ä', '/%61'].map(
+        (end): [string, unknown, string] => [
+          `the public URL https://example.com${end}`,
+          { http: { publicUrl: `https://example.com${end}` } },
+          'http.publicUrl',
+        ],
+      ),
+      ...['/auth', '/USERS', '/account', '/docs', '/try', '/.well-known'].map((path): [string, unknown, string] => [
+        `the public URL https://example.com${path}, whose path begins a route`,
+        { http: { publicUrl: `https://example.com${path}` } },
+        'http.publicUrl',
+      ]),
       ['no secret beside MongoDB', { stores: mongo }, 'secret'],
       ['users in Redis', { stores: { users: { kind: 'redis', url: 'redis://h' } } }, 'stores.users.kind'],
       ['Redis without an address', redisAt(), 'stores.sessions.url'],

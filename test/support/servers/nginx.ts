@@ -24,10 +24,36 @@ export function needsNginx(suite: Mocha.Context): void {
 
 /** deploy/nginx.conf without TLS, on a free port, in front of services on these two ports. */
 export async function startNginx(ports: readonly [number, number]): Promise<Nginx> {
-  const folder = scratchFolder()
   const port = await freePort()
+  return await started(port, example(port, ports))
+}
+
+/** A way from a port of nginx to that of a service below `path`, which the proxy removes or keeps. */
+interface WayBelow {
+  readonly kind: 'removed' | 'kept'
+  readonly listen: number
+  readonly service: number
+}
+
+/** nginx that passes on `path` and `/.well-known/`, as docs/operations.md shows it. */
+export async function startNginxBelow(path: string, ways: readonly [WayBelow, ...WayBelow[]]): Promise<Nginx> {
+  const servers = ways.map(({ kind, listen, service }) => {
+    const upstream = `http://127.0.0.1:${service}`
+    return `server {
+      listen 127.0.0.1:${listen};
+      proxy_http_version 1.1;
+      proxy_set_header Host $http_host;
+      location ${path}/ { proxy_pass ${upstream}${kind === 'removed' ? '/' : ''}; }
+      location /.well-known/change-password { proxy_pass ${upstream}; }
+    }`
+  })
+  return await started(ways[0].listen, servers.join('\n'))
+}
+
+async function started(port: number, servers: string): Promise<Nginx> {
+  const folder = scratchFolder()
   const file = join(folder, 'nginx.conf')
-  await writeFile(file, configuration(port, ports))
+  await writeFile(file, configuration(servers))
   const child = spawn('nginx', ['-p', folder, '-e', 'stderr', '-c', file], { stdio: ['ignore', 'ignore', 'pipe'] })
   const ended = once(child, 'exit')
   const kill = () => child.kill('SIGTERM')
@@ -53,7 +79,7 @@ export async function startNginx(ports: readonly [number, number]): Promise<Ngin
   }
 }
 
-function configuration(port: number, [first, second]: readonly [number, number]): string {
+function example(port: number, [first, second]: readonly [number, number]): string {
   let example = projectFile('deploy/nginx.conf')
   for (const [text, instead] of [
     ['server 127.0.0.1:3000 ', `server 127.0.0.1:${first} `],
@@ -67,6 +93,10 @@ function configuration(port: number, [first, second]: readonly [number, number])
     if (!example.includes(text)) throw new Error(`deploy/nginx.conf lacks: ${text}`)
     example = example.replace(text, instead)
   }
+  return example
+}
+
+function configuration(servers: string): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((one) => `${one}_temp_path ${one};`)
   return `
     daemon off;
@@ -77,6 +107,6 @@ function configuration(port: number, [first, second]: readonly [number, number])
       set_real_ip_from 127.0.0.1;
       real_ip_header X-Test-Client;
       ${temporary.join('\n')}
-      ${example}
+      ${servers}
     }`
 }

@@ -13,8 +13,12 @@ interface Described {
   readonly loginPath: string | null
 }
 
-interface Tenants {
-  readonly server: Json
+interface Servers {
+  /** Of health and readiness, which are the same for all tenants. */
+  readonly service: Json
+  /** Of every other operation. */
+  readonly tenant: Json
+  readonly haveTenants: boolean
   /** The header that names the tenant; `null` with tenants by path or host. */
   readonly header: string | null
 }
@@ -24,7 +28,7 @@ export function openapi(
   routers: readonly Mounted[],
   backends: readonly Described[],
   version: string,
-  tenants: Tenants | null,
+  servers: Servers,
 ): Json {
   const schemas: Json = {}
   const paths: Record<string, Json> = {}
@@ -33,11 +37,11 @@ export function openapi(
   const usesCookies = backends.some(({ backend }) => backend.transport.isAmbient)
 
   for (const { tag, prefix, endpoints } of routers) {
-    const own = tag === 'operations' ? null : tenants // health and readiness are the same for all tenants
+    const isOfTenant = tag !== 'operations' && servers.haveTenants
     for (const endpoint of endpoints) {
       const { method, operationId, summary, access, body } = endpoint
       const path = `${prefix}${endpoint.path}`.replace(/:(\w+)/g, '{$1}')
-      const parameters = parametersOf(endpoint, own?.header ?? null)
+      const parameters = parametersOf(endpoint, isOfTenant ? servers.header : null)
       const operation = {
         operationId,
         summary,
@@ -45,8 +49,8 @@ export function openapi(
         ...(parameters.length > 0 && { parameters }),
         ...(body !== null && { requestBody: requestBody(endpoint.encoding, refer(body)) }),
         ...(access !== 'public' && { security: access === 'anybody' ? [{}, ...security] : security }),
-        responses: responses(endpoint, { isOfTenant: own !== null, refer, usesCookies }),
-        ...(own !== tenants && { servers: [{ url: '/' }] }),
+        responses: responses(endpoint, { isOfTenant, refer, usesCookies }),
+        ...(servers.haveTenants && !isOfTenant && { servers: [servers.service] }),
       }
       paths[path] = { ...paths[path], [method.toLowerCase()]: operation }
     }
@@ -62,7 +66,7 @@ export function openapi(
       description: 'Accounts over HTTP: registration, login, password reset, e-mail verification, administration.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [tenants?.server ?? { url: '/' }],
+    servers: [servers.tenant],
     tags: [...new Set(routers.map(({ tag }) => tag))].map((name) => ({ name })),
     paths,
     components: { schemas, securitySchemes },

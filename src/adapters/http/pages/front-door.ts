@@ -1,4 +1,5 @@
 import { Refusal } from '../../../domain/refusal.ts'
+import { basePathOf } from '../../../lib/base-path.ts'
 import type { Endpoint, Router } from '../endpoint.ts'
 import { type Html, html } from './html.ts'
 import { documentOf, pageReply, redirectHome } from './html-page.ts'
@@ -9,7 +10,7 @@ import { pageEndpoint } from './page-endpoint.ts'
 interface FrontDoor {
   readonly account: boolean
   /** The development pages, for browsers of this machine; `null` on a public service. */
-  readonly development: { readonly docs: boolean; readonly mailboxKey: string | null } | null
+  readonly development: { readonly docs: string | null; readonly mailboxKey: string | null } | null
 }
 
 const policy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -23,9 +24,7 @@ export function frontDoorRouter(door: FrontDoor, publicUrl: string): Router<unkn
         const isPublic = door.development === null || !incoming.isFromThisMachine()
         if (isPublic && !door.account) throw new Refusal('NOT_FOUND')
         if (isPublic) return { status: 303, headers: { Location: `${publicUrl}/account` } }
-        const { pathname } = new URL(publicUrl)
-        const base = pathname === '/' ? '' : pathname
-        return redirectHome(publicUrl, '/', incoming) ?? pageReply(startPage(base, door), policy)
+        return redirectHome(publicUrl, '/', incoming) ?? pageReply(startPage(basePathOf(publicUrl), door), policy)
       }),
       ...(door.account ? [changePassword(publicUrl)] : []),
     ],
@@ -63,7 +62,7 @@ ${[
   development?.mailboxKey
     ? entry(`${base}${mailboxPath}?key=${development.mailboxKey}`, 'Mailbox', 'The messages of the service.')
     : null,
-  development?.docs ? entry('/docs', 'Docs', 'Every route, with a form to call it.') : null,
+  development?.docs ? entry(development.docs, 'Docs', 'Every route, with a form to call it.') : null,
 ]}
 </ul>
 </section>

@@ -47,6 +47,7 @@ export function serve({ tenants, routing, processRoutes }: ServeNeeds): (ctx: Co
       ctx.state.operation = 'prefetch' // apart in the metrics, because the service is not unavailable
       return send(ctx, errorReply(503, 'SERVICE_UNAVAILABLE', { 'Retry-After': '1' }))
     }
+    setPath(ctx, routing.pathOf(ctx))
     if (processRoutes?.has(ctx.path)) {
       if (!(await routing.commonCors()(ctx))) await answerBy(processRoutes, ctx)
       return
@@ -58,7 +59,7 @@ export function serve({ tenants, routing, processRoutes }: ServeNeeds): (ctx: Co
     }
     const { id: named, path } = routing.tenantOf(ctx)
     const id = named ?? routing.fallback
-    if (path !== ctx.path) ctx.path = path
+    setPath(ctx, path)
     // Refusals need CORS headers too: without them a front end sees only a network error.
     if (await routing.corsOf(id)(ctx)) return
     if (!tenants.knows(id)) return notFound(ctx)
@@ -69,6 +70,11 @@ export function serve({ tenants, routing, processRoutes }: ServeNeeds): (ctx: Co
       await answerBy(routes, ctx)
     })
   }
+}
+
+/** Koa would parse the address also for the same path. */
+function setPath(ctx: Context, path: string): void {
+  if (path !== ctx.path) ctx.path = path
 }
 
 /** The browser asks in advance, perhaps for nothing. An operation could use up a token or a state for it. */

@@ -1,5 +1,6 @@
 import { posix } from 'node:path'
 import type { Context } from 'koa'
+import { withoutBase } from '../../../lib/base-path.ts'
 import { percentDecoded } from '../../../lib/percent-decoded.ts'
 import type { CrossOrigin } from './cors.ts'
 
@@ -9,9 +10,14 @@ interface NamedTenant {
   readonly path: string
 }
 
-export type FindTenant = (ctx: Context) => NamedTenant
+/** The path is without the base. */
+type Addressed = Pick<Context, 'req' | 'path'>
+
+export type FindTenant = (request: Addressed) => NamedTenant
 
 export interface TenantRouting {
+  /** The path of a request without the path of the public URL, which a proxy may have removed. */
+  pathOf(request: Addressed): string
   readonly tenantOf: FindTenant
   readonly fallback: string
   /** Whether there may be several tenants; the log names them then. */
@@ -50,11 +56,12 @@ function namedIn(path: string, prefix: string): NamedTenant {
 }
 
 /** Reads a path as the loosest router or middleware may: in any case and percent encoding, with repeated slashes and dots. */
-export function looselyByPath(prefix: string): (url: string) => string | null {
+export function looselyByPath(prefix: string, base: string): (url: string) => string | null {
   return (url) => {
     const [path = ''] = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '').split('?') // RFC 9112 section 3.2.2: a whole URL
     const decoded = (percentDecoded(path) ?? path).replaceAll('\\', '/')
-    return namedIn(posix.normalize(decoded).toLowerCase(), prefix.toLowerCase()).id
+    const loose = withoutBase(posix.normalize(decoded).toLowerCase(), base.toLowerCase())
+    return namedIn(loose, prefix.toLowerCase()).id
   }
 }
 

@@ -48,7 +48,7 @@ export function accountsInKoa({ tenants, routing, paths, ...needs }: Needs): Koa
   /** Whether the path belongs to our routes. If a preflight does not name its tenant, the paths of all tenants count. */
   function isOurs(ctx: Context): boolean {
     if (!isReadable(ctx)) return false
-    const { id, path } = routing.tenantOf(ctx)
+    const { id, path } = routing.tenantOf({ req: ctx.req, path: routing.pathOf(ctx) })
     if (routing.header !== null && isPreflight(ctx)) return paths.isOfAny(path)
     return paths.isOf(id ?? routing.fallback, path)
   }
@@ -104,8 +104,8 @@ interface Found {
  * The tenant whose users a guard admits. With tenants by path, it refuses a request if the host app may take it for a request to
  * another tenant. Otherwise users of the tenant `default` could reach the routes of others.
  */
-function guardedTenant(ctx: Context, { tenantOf, fallback, looselyNamed }: TenantRouting): string {
-  const named = tenantOf(ctx).id
+function guardedTenant(ctx: Context, { pathOf, tenantOf, fallback, looselyNamed }: TenantRouting): string {
+  const named = tenantOf({ req: ctx.req, path: pathOf(ctx) }).id
   const id = named ?? fallback
   if (looselyNamed === undefined) return id
   if (ctx.mountPath !== undefined) {

@@ -4,6 +4,7 @@ import { pagePaths, routes } from '../../../adapters/http/routes.ts'
 import { objectionsToCookie } from '../../../adapters/http/transports/cookie.ts'
 import { parseMailUrl } from '../../../adapters/mail/mail-url.ts'
 import { storeRoles } from '../../../adapters/stores/store-backend.ts'
+import { basePathOf } from '../../../lib/base-path.ts'
 import { isLoopback, leadsToLoopback } from '../../../lib/loopback.ts'
 import { objectionToStore } from '../../plugins/stores.ts'
 import { canHavePages } from '../defaults.ts'
@@ -32,6 +33,7 @@ export function* objectionsTo(settings: Settings): Generator<Objection> {
   yield* judgeVerification(settings)
   yield* judgePages(settings)
   yield* judgePaths(settings)
+  yield* judgeBase(settings)
   yield* judgePasswords(settings)
   yield* judgeMail(settings)
 }
@@ -98,7 +100,7 @@ function* judgePages(settings: Settings): Generator<Objection> {
 function isOurPage(page: string, publicUrl: string | undefined, allowedOrigins: readonly string[]): boolean {
   const url = new URL(page)
   if (allowedOrigins.includes(url.origin)) return true
-  return publicUrl === undefined ? leadsToLoopback(url) : url.origin === publicUrl
+  return publicUrl === undefined ? leadsToLoopback(url) : url.origin === new URL(publicUrl).origin
 }
 
 /** Refuses two operations on one path, in any case of letters: requests would never reach the second one. */
@@ -113,6 +115,23 @@ function* judgePaths(settings: Settings): Generator<Objection> {
     else if (!refused.has(setting)) yield [setting, `puts ${route} on a path that ${owner} already uses`, [owner]]
     if (owner !== undefined) refused.add(setting)
   }
+}
+
+/** A request whose path begins like a route would be ambiguous, because proxies may remove the path of the public URL. */
+function* judgeBase(settings: Settings): Generator<Objection> {
+  const { http, tenants } = settings
+  const base = basePathOf(http.publicUrl ?? 'http://localhost').toLowerCase()
+  if (base === '') return
+  const own = [...Object.values(pagePaths).flat(), ...pathsOfService.map((one) => one.split(' ')[1] ?? '')]
+  const known = [
+    ...mountedRoutes(settings),
+    ...(tenants.by === 'path' ? [{ path: tenants.pathPrefix, setting: 'tenants.pathPrefix' }] : []),
+    ...own.map((path) => ({ path, setting: 'the service itself' })),
+  ]
+  const taken = known.find(({ path }) => `${path.toLowerCase()}/`.startsWith(`${base}/`))
+  if (taken === undefined) return
+  const message = `has the path ${base}, with which ${taken.path} of ${taken.setting} begins as well; choose another path`
+  yield ['http.publicUrl', message, [taken.setting]]
 }
 
 /** The routes of the service itself. */

@@ -37,8 +37,21 @@ function isOrigin(text: string): boolean {
 
 const originExample = 'an origin as browsers write it (https://app.example.com: lower case, no path, no final /)'
 
-export const origin = (options: Annotations) =>
-  Type.Refine(Type.String({ expects: originExample, ...options }), (text) => isOrigin(text))
+const pathForm = '(/(?!\\.{1,2}(/|$))[A-Za-z0-9._~-]+)'
+
+/** An origin, perhaps with a path. */
+export const address = (options: Annotations) =>
+  Type.Refine(
+    Type.String({
+      expects:
+        'an origin as browsers write it (https://app.example.com: lower case, no final /), perhaps with a path of letters, digits, - . _ ~ (https://example.com/accounts)',
+      ...options,
+    }),
+    (text) => {
+      const { origin = '', path = '' } = /^(?<origin>[a-z]+:\/\/[^/]*)(?<path>.*)$/s.exec(text)?.groups ?? {}
+      return isOrigin(origin) && new RegExp(`^${pathForm}*$`).test(path)
+    },
+  )
 
 /** The origin of a front end, which may be an app. */
 export const frontEnd = () =>
@@ -49,7 +62,7 @@ export const frontEnd = () =>
 
 export const prefix = (options: Annotations) =>
   Type.String({
-    pattern: '^(/(?!\\.{1,2}(/|$))[A-Za-z0-9._~-]+)+$',
+    pattern: `^${pathForm}+$`,
     expects: 'a path such as /auth: a / before each part, none at the end, only letters, digits, - . _ ~',
     description: 'Path in front of the routes.',
     ...options,

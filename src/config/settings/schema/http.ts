@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { parseSubnet } from '../../../adapters/http/pipeline/client-address.ts'
-import { enabled, frontEnd, host, origin, seconds } from './fields.ts'
+import { address, enabled, frontEnd, host, seconds } from './fields.ts'
 
 export const http = Type.Object({
   host: host('Address to listen on; `0.0.0.0` or `::` for all.'),
@@ -11,9 +11,10 @@ export const http = Type.Object({
     description: 'Port to listen on. `0` picks a free port and prints it.',
   }),
   publicUrl: Type.Optional(
-    origin({
+    address({
       otherwise: '`http://localhost:<port>` on loopback, elsewhere required',
-      description: 'Origin under which browsers reach the service.',
+      description:
+        'Address under which browsers reach the service: an origin, or a path of one (`docs/operations.md`).',
     }),
   ),
   allowedOrigins: Type.Array(frontEnd(), {

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { basePathOf } from '../../../../lib/base-path.ts'
 import { brandOf } from '../../../../lib/brand.ts'
 import { bestLanguage } from '../../../../lib/languages.ts'
 import { leadsToLoopback } from '../../../../lib/loopback.ts'
@@ -91,7 +92,7 @@ function imageHosts({ providers }: Site): string[] {
 }
 
 function accountPage(name: PageName, texts: Texts, { site, icons, home }: { site: Site; icons: string; home: URL }) {
-  const base = home.pathname === '/' ? '' : home.pathname
+  const base = basePathOf(home.href)
   const brand = brandOf(site.name, home)
   const { title, content } = bodies[name](texts, site)
   const data: PageData = {

@@ -1,4 +1,5 @@
 import type { Context } from 'koa'
+import { basePathOf } from '../../../../lib/base-path.ts'
 import { brandOf } from '../../../../lib/brand.ts'
 import { acceptedLanguages, bestLanguage } from '../../../../lib/languages.ts'
 import type { Identify } from '../../pipeline/identify.ts'
@@ -65,7 +66,7 @@ ${content}
 
 function accountPage(title: string, content: Html, { language }: Texts, { site, publicUrl }: WaysOn): string {
   const home = new URL(publicUrl)
-  const base = baseOf(home)
+  const base = basePathOf(publicUrl)
   const brand = brandOf(site.name, home)
   const styles = [`${base}/account/style.css`, `${base}/account/theme.css`]
   const body = html`<body>
@@ -77,10 +78,6 @@ ${content}
 </body>`
   const icon = `${base}/account/${iconNameOf(site)}`
   return documentOf({ title: `${title} – ${brand}`, icon, styles, language }, body)
-}
-
-function baseOf({ pathname }: URL): string {
-  return pathname === '/' ? '' : pathname
 }
 
 /** The flow of the callback at which the problem occurred. */
@@ -127,7 +124,7 @@ function linksOf(ctx: Context, texts: Texts, ways: WaysOn | null, email: string 
   const isForLater = [429, 503].includes(ctx.status) && journeyOf(ctx) === null
   const again = isForLater ? html`<a href="">${problem.again}</a>` : null
   if (ways === null) return [again]
-  const account = `${baseOf(new URL(ways.publicUrl))}/account`
+  const account = `${basePathOf(ways.publicUrl)}/account`
   const toAccount = html`<a href="${account}">${texts.verify.toAccount}</a>`
   const isSignInNext = ctx.status === 401 || (journeyOf(ctx) === 'login' && email === null)
   if (isSignInNext) return [html`<a href="${account}/sign-in">${texts.signIn.title}</a>`]

@@ -1,0 +1,10 @@
+/** The path of an address without its final slash: `/accounts` of `https://example.com/accounts`, empty for an origin. */
+export function basePathOf(url: string): string {
+  return new URL(url).pathname.replace(/\/$/, '')
+}
+
+/** `/auth/register` of `/accounts/auth/register`. A proxy may have removed the base already. */
+export function withoutBase(path: string, base: string): string {
+  if (path === base) return '/'
+  return path.startsWith(`${base}/`) ? path.slice(base.length) : path
+}
