@@ -1,5 +1,6 @@
 // Entra ID, LINE, Azure AD B2C and a provider that rejects PKCE, played on loopback as their documents describe them.
 import { expect } from 'chai'
+import { eventually } from '../support/eventually.ts'
 import { anAddress, refused, seen } from '../support/http/answers.ts'
 import { type Answer, call, logIn, register } from '../support/http/client.ts'
 import { fakeIssuer } from '../support/providers/fake-issuer.ts'
@@ -31,12 +32,13 @@ describe('a provider that departs from the rules', () => {
     issuers.line.it.metadata = { id_token_signing_alg_values_supported: ['ES256'] }
     service = await startTestService({
       PORTCULLIS_STORES__USERS__KIND: 'memory',
+      PORTCULLIS_MAIL__URL: 'mailbox:',
       ...settings('entra', {
         ISSUER: `${at}/${tenant}/v2.0`,
         CLAIMS__EMAIL: 'preferred_username',
         CLAIMS__EMAIL_VERIFIED: 'xms_edov',
       }),
-      ...settings('line', { ISSUER: `${at}/line`, ID_TOKEN_ALGORITHM: 'HS256' }),
+      ...settings('line', { ISSUER: `${at}/line`, ID_TOKEN_ALGORITHM: 'HS256', LABEL: 'LINE ID' }),
       ...settings('b2c', {
         ISSUER: `${at}/tfp/${tenant}/v2.0/`,
         DISCOVERY_URL: `${policy}/.well-known/openid-configuration`,
@@ -101,6 +103,13 @@ describe('a provider that departs from the rules', () => {
       if (vouches(name)) expect(await ask('/users/me', tokenOf(answer))).to.deep.include({ email })
       else expect(seen(answer), name).to.deep.equal(refused(400, 'OAUTH_USER_ALREADY_EXISTS'))
     }
+  })
+
+  it('has its label in messages', async () => {
+    const verified = tokenOf(await travel('plain', anAddress('plain')))
+    expect((await travel('line', anAddress('line'), toLink(verified))).status).to.equal(200)
+    const mailbox = async () => await (await fetch(service.mailboxUrl ?? '')).text()
+    await eventually('the message', async () => (await mailbox()).includes('LINE ID account'))
   })
 
   it('cannot use an ID token that somebody signed with the public key in place of the client secret', async () => {
