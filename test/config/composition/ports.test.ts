@@ -51,7 +51,7 @@ describe('the use cases of a tenant', () => {
     expect(woken, 'after a write without events').to.equal(1)
     await promoteUser.execute({ email, requestId })
     expect(woken, 'after a change').to.equal(2)
-    await deleteUser.execute({ by: { type: 'program' }, target: user, requestId })
+    await deleteUser.execute({ by: { type: 'command' }, isForced: true, target: user, requestId })
     expect(woken, 'after a removal').to.equal(3)
   })
 })
