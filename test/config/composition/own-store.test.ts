@@ -119,6 +119,20 @@ describe('the preparation of a store of one’s own', () => {
     await prepare()
     expect(calls).to.equal(1)
   })
+
+  it('may be tried again while it is unavailable, as that of a built-in store', async () => {
+    let isDown = true
+    const own: OwnStore = {
+      ...(await memoryBackend.open({ clock, warn() {} })),
+      prepare: async () => {
+        if (isDown) throw new Unavailable('the database')
+      },
+    }
+    const handle = await ownBackend.open({ module: own, dataFolder: folder, clock, warn() {} })
+    expect(await faultOf(handle.prepare())).to.be.instanceOf(Unavailable)
+    isDown = false
+    await handle.prepare()
+  })
 })
 
 describe('a program with a store of its own', () => {
