@@ -39,6 +39,7 @@ const rules: readonly Rule[] = [
   store('memory', []),
   ...sqliteSides(),
   store('mongo', ['mongodb']),
+  store('postgres', ['pg']),
   store('redis', ['ioredis']),
   {
     folder: /^adapters\/stores\/[^/]+$/,

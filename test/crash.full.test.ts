@@ -1,7 +1,7 @@
 import { killAmidDeliveries } from './crashes/deliveries.ts'
 import { killAmidRegistrations } from './crashes/registrations.ts'
 import { rounds } from './support/mocha/long.ts'
-import { onMongo, onSqlite } from './support/services/deployments.ts'
+import { onMongo, onPostgres, onSqlite } from './support/services/deployments.ts'
 import { together } from './support/together.ts'
 
 describe('a service that is killed', function () {
@@ -9,7 +9,7 @@ describe('a service that is killed', function () {
 
   // A killed process keeps its leases for seconds.
   together(
-    [onSqlite, onMongo].flatMap((deployment) => [
+    [onSqlite, onMongo, onPostgres].flatMap((deployment) => [
       {
         title: `loses no answered registration and no event, on ${deployment.name}`,
         needs: deployment,

@@ -4,12 +4,20 @@ import { redemptionRaces } from './races/redemption.ts'
 import { registrationRaces } from './races/registration.ts'
 import { oneProcess, siteOf, twoProcesses } from './races/site.ts'
 import { isLong } from './support/mocha/long.ts'
-import { inMemory, onMongo, onMongoAndRedis, onSqlite, onSqliteAndRedis } from './support/services/deployments.ts'
+import {
+  inMemory,
+  onMongo,
+  onMongoAndRedis,
+  onPostgres,
+  onSqlite,
+  onSqliteAndRedis,
+} from './support/services/deployments.ts'
 
 const sites = [
   { deployment: inMemory, start: oneProcess, holds: 'everything' },
   { deployment: onSqlite, start: twoProcesses, holds: 'everything' },
   { deployment: onMongo, start: twoProcesses, holds: 'everything' },
+  { deployment: onPostgres, start: twoProcesses, holds: 'everything' },
   // Users are in the same stores as above, so only test:long repeats the races for users alone.
   { deployment: onSqliteAndRedis, start: oneProcess, holds: 'sessions and tokens' },
   { deployment: onMongoAndRedis, start: oneProcess, holds: 'sessions and tokens' },

@@ -1,5 +1,6 @@
 import { memoryBackend } from '../../adapters/stores/memory/memory.ts'
 import { mongoBackend } from '../../adapters/stores/mongo/mongo.ts'
+import { postgresBackend } from '../../adapters/stores/postgres/postgres.ts'
 import { redisBackend } from '../../adapters/stores/redis/redis.ts'
 import { sqliteBackend } from '../../adapters/stores/sqlite/sqlite.ts'
 import type { OpenOptions, StoreBackend, StoreLifecycle } from '../../adapters/stores/store-backend.ts'
@@ -7,16 +8,16 @@ import type { StorePorts } from '../../adapters/stores/store-ports.ts'
 import { orClose } from '../../lib/closing.ts'
 
 /** The stores that programs open by themselves. They are listed apart from their settings, which need the schema library. */
-const backends = [memoryBackend, sqliteBackend, mongoBackend, redisBackend] as const
+const backends = [memoryBackend, sqliteBackend, mongoBackend, postgresBackend, redisBackend] as const
 
 type Backend = (typeof backends)[number]
-/** `memory`, `sqlite`, `mongo` or `redis`. */
+/** `memory`, `sqlite`, `mongo`, `postgres` or `redis`. */
 export type StoreKind = Backend['kind']
 type BackendOf<Kind extends StoreKind> = Extract<Backend, { readonly kind: Kind }>
 type OwnOf<Kind extends StoreKind> = Omit<Parameters<BackendOf<Kind>['open']>[0], keyof OpenOptions>
 
 /**
- * A kind of store with its options. `dataFolder` of SQLite holds `portcullis.sqlite`; `url` of MongoDB names a database:
+ * A kind of store with its options. `dataFolder` of SQLite holds `portcullis.sqlite`; `url` of MongoDB and PostgreSQL names a database:
  * `mongodb://host/name`. Every key of Redis begins with `prefix`.
  */
 export type StoreAddress<Kind extends StoreKind = StoreKind> = Kind extends StoreKind

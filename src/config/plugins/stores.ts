@@ -2,6 +2,7 @@ import Type, { type TProperties } from 'typebox'
 import { memoryBackend } from '../../adapters/stores/memory/memory.ts'
 import { mongoBackend } from '../../adapters/stores/mongo/mongo.ts'
 import { ownBackend } from '../../adapters/stores/own-store.ts'
+import { postgresBackend } from '../../adapters/stores/postgres/postgres.ts'
 import { redisBackend } from '../../adapters/stores/redis/redis.ts'
 import { sqliteBackend } from '../../adapters/stores/sqlite/sqlite.ts'
 import { type StoreBackend, type StoreRole, storeRoles, Unsuitable } from '../../adapters/stores/store-backend.ts'
@@ -28,6 +29,15 @@ const prefix = Type.Optional(
     expects: 'letters, digits, . _ : and -, at most 64',
     otherwise: '`portcullis:`; `portcullis:<tenant>:` for a tenant that inherits the address',
     description: 'Prefix of every key. Deployments that share a Redis server need different prefixes.',
+  }),
+)
+
+const schema = Type.Optional(
+  Type.String({
+    pattern: '^[a-z_][a-z0-9_]{0,62}$',
+    expects: 'lower-case letters, digits and _, at most 63',
+    otherwise: '`portcullis`; `portcullis_<tenant>` for a tenant that inherits the address',
+    description: 'Schema of the tables. The service creates it.',
   }),
 )
 
@@ -70,6 +80,7 @@ export const stores: readonly StorePlugin[] = [
   { ...memoryBackend, options: () => ({}) },
   { ...sqliteBackend, options: (role) => (role === 'users' ? { cacheMegabytes } : {}) },
   { ...mongoBackend, options: (role) => ({ url: url('mongodb://host/name', ofUsers(role)) }) },
+  { ...postgresBackend, options: (role) => ({ url: url('postgres://host/name', ofUsers(role)), schema }) },
   { ...redisBackend, options: () => ({ url: url('redis://host', 'required'), prefix }) },
   { ...ownBackend, options: (role) => ({ module: module(role), url: ownUrl }) },
 ]

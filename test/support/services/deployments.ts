@@ -2,6 +2,7 @@
 
 import { sharedMongo } from '../servers/mongo-server.ts'
 import { skipIfMissing } from '../servers/obstacles.ts'
+import { postgresObstacle, sharedPostgres } from '../servers/postgres-server.ts'
 import { dropDatabase, mongoObstacle } from '../stores/mongo.ts'
 import { redisServerObstacle, sharedRedisUrl } from '../stores/redis.ts'
 import { goodSecret } from './settings.ts'
@@ -64,6 +65,20 @@ export const onMongo: Deployment = {
   obstacle: mongoObstacle,
   settings: mongoUsers,
   remove: dropUsers,
+}
+
+export const onPostgres: Deployment = {
+  name: 'PostgreSQL',
+  isShared: true,
+  obstacle: async () => postgresObstacle(),
+  async settings() {
+    const url = await (await sharedPostgres()).newDatabase()
+    return { PORTCULLIS_STORES__USERS__KIND: 'postgres', [usersUrl]: url, PORTCULLIS_SECRET: goodSecret }
+  },
+  async remove(settings) {
+    const url = settings[usersUrl]
+    if (url !== undefined) await (await sharedPostgres()).drop(url)
+  },
 }
 
 export const onSqliteAndRedis: Deployment = {

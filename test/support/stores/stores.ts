@@ -3,6 +3,7 @@
 // `start`, which answers why it could not: CI (TEST_REQUIRE_SERVERS=1) fails then, a laptop skips aloud.
 import { memoryUnderTest } from './memory.ts'
 import { mongoUnderTest } from './mongo.ts'
+import { postgresUnderTest } from './postgres.ts'
 import { redisUnderTest } from './redis.ts'
 import { sqliteUnderTest } from './sqlite.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
@@ -10,6 +11,7 @@ import type { StoreUnderTest } from './store-under-test.ts'
 export const storesUnderTest: readonly StoreUnderTest[] = [
   memoryUnderTest,
   mongoUnderTest,
+  postgresUnderTest,
   redisUnderTest,
   sqliteUnderTest,
 ]

@@ -1,6 +1,6 @@
 import type { UserStore } from '../../../../application/ports/stores/user-store.ts'
-import type { OAuthAccount } from '../../../../domain/oauth-account.ts'
 import type { User } from '../../../../domain/user.ts'
+import { parseAccounts } from '../../account-json.ts'
 import type { Read } from '../connection.ts'
 import type { Writes } from '../protocol.ts'
 import { rowIdOf, type UserRow } from '../rows.ts'
@@ -55,21 +55,8 @@ function fromRow(row: UserRow): User {
     isOwnerProved: row.is_owner_proved === 1,
     sessions: { generation: row.generation, keptSid: row.kept },
     endedUntil: row.ended_until === null ? null : new Date(row.ended_until),
-    oauthAccounts: oauthAccounts(row.oauth_accounts),
+    oauthAccounts: parseAccounts(row.oauth_accounts),
     createdAt: new Date(row.created_at),
     version: row.version,
   }
-}
-
-function oauthAccounts(json: string): readonly OAuthAccount[] {
-  // Safe: the thread writes accounts into this column and nothing else, and JSON has dates as text.
-  const accounts = JSON.parse(json) as readonly (Omit<OAuthAccount, 'expiresAt' | 'refreshingUntil'> & {
-    readonly expiresAt: string | null
-    readonly refreshingUntil: string | null
-  })[]
-  return accounts.map(({ expiresAt, refreshingUntil, ...account }) => ({
-    ...account,
-    expiresAt: expiresAt === null ? null : new Date(expiresAt),
-    refreshingUntil: refreshingUntil === null ? null : new Date(refreshingUntil),
-  }))
 }

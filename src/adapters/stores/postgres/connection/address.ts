@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs'
+import type { ConnectionOptions } from 'node:tls'
+import { percentDecoded } from '../../../../lib/percent-decoded.ts'
+import { Unsuitable } from '../../store-backend.ts'
+
+export interface PostgresOptions {
+  /** The address, which names a database: `postgres://user:password@host/name`. */
+  readonly url: string
+  /** The schema of the tables; by default `portcullis`. */
+  readonly schema?: string
+}
+
+export interface Address {
+  readonly user: string | undefined
+  readonly password: string | undefined
+  readonly host: string
+  readonly port: number
+  readonly database: string
+  readonly sslMode: SslMode
+  /** A file with the certificates of the CAs, in place of those that Node trusts. */
+  readonly caFile: string | undefined
+}
+
+/** The modes of libpq, of which `require` here verifies nothing either. */
+const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'] as const
+type SslMode = (typeof sslModes)[number]
+
+const usualPort = 5432
+const knownOptions = new Set(['sslmode', 'sslrootcert'])
+export const usualSchema = 'portcullis'
+/** PostgreSQL cuts longer names (section 4.1.1 of its manual). */
+const longestName = 63
+
+/** `null` for an address that cannot be used. */
+export function addressOf(url: string): Address | null {
+  const parsed = URL.parse(url)
+  const database = parsed && percentDecoded(parsed.pathname.slice(1))
+  if (parsed === null || !database) return null
+  const [user, password] = [parsed.username, parsed.password].map(percentDecoded)
+  if (user === null || password === null) return null
+  const sslMode = sslModes.find((mode) => mode === (parsed.searchParams.get('sslmode') ?? 'disable'))
+  if (sslMode === undefined) return null
+  return {
+    user: user || undefined,
+    password: password || undefined,
+    host: parsed.hostname.replace(/^\[|\]$/g, ''),
+    port: Number(parsed.port || usualPort),
+    database,
+    sslMode,
+    caFile: parsed.searchParams.get('sslrootcert') ?? undefined,
+  }
+}
+
+export function objection(url: string): string | null {
+  const parsed = URL.parse(url)
+  if (parsed === null || addressOf({ ...parsed, href: withoutOptions(url) }.href) === null) {
+    return 'must be like postgres://user:password@host:5432/name, with each @, :, / and % of user and password percent-encoded'
+  }
+  const unknown = [...parsed.searchParams.keys()].find((name) => !knownOptions.has(name))
+  if (unknown !== undefined) return `has the option ${unknown}; it may have ${[...knownOptions].join(' and ')}`
+  return addressOf(url) === null ? `must have an sslmode of ${sslModes.join(', ')}` : null
+}
+
+const withoutOptions = (url: string): string => url.replace(/\?.*$/, '')
+
+export function hostsInClear(url: string): readonly string[] {
+  const address = addressOf(url)
+  return address === null || address.sslMode !== 'disable' ? [] : [address.host]
+}
+
+export const schemaOf = ({ schema = usualSchema }: Pick<PostgresOptions, 'schema'>): string => schema
+
+export function placeOf(options: PostgresOptions): string | null {
+  const address = addressOf(options.url)
+  return address && `${address.host}:${address.port}/${address.database}/${schemaOf(options)}`
+}
+
+/** The tenant gets a schema of its own in the same database. */
+export function inherited(own: PostgresOptions, tenant: string): PostgresOptions {
+  return { ...own, schema: `${schemaOf(own)}_${tenant}`.slice(0, longestName) }
+}
+
+/** Equal for addresses that can share a pool: they differ only in the schema. */
+export const poolKey = (url: string): string => `postgres ${url}`
+
+/** Throws `Unsuitable` if the file of the CA cannot be read. */
+export function tlsOf({ sslMode, caFile, host }: Address): ConnectionOptions | false {
+  if (sslMode === 'disable') return false
+  if (sslMode === 'require') return { rejectUnauthorized: false }
+  const ca = caFile === undefined ? {} : { ca: readCa(caFile) }
+  if (sslMode === 'verify-ca') return { ...ca, checkServerIdentity: () => undefined }
+  return { ...ca, servername: host }
+}
+
+function readCa(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new Unsuitable(`the address of PostgreSQL names a file that cannot be read: ${(error as Error).message}`)
+  }
+}

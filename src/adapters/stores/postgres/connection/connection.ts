@@ -1,0 +1,192 @@
+import type { Pool, PoolClient, QueryResult } from 'pg'
+import { Unavailable } from '../../../../domain/refusal.ts'
+import type { Lease } from '../../store-backend.ts'
+import { type Driver, isOutage, isRolledBack, takenKey } from './faults.ts'
+
+/** Statements of the store. `@name` in a text is the table `name` of the schema, and `@` alone the schema. */
+export interface Queries {
+  all<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>
+  one<Row>(text: string, values?: readonly unknown[]): Promise<Row | undefined>
+  /** Returns the number of rows that the statement has changed. */
+  change(text: string, values?: readonly unknown[]): Promise<number>
+}
+
+export type Connection = ReturnType<typeof connectionOf>
+
+/** Less than the 2 s within which every operation ends. */
+const longestWaitMs = 1_900
+const maxAttempts = 4
+
+/** Opens a schema of a database whose pool other handles may share. */
+export function connectionOf(driver: Driver, { value: pool, release }: Lease<Pool>, schema: string, now: () => Date) {
+  const quotedSchema = driver.escapeIdentifier(schema)
+  const names = new Map<string, { readonly name: string; readonly text: string }>()
+  const underWay = new Set<(reason: Unavailable) => void>()
+  let isReady = false
+  let isClosed = false
+
+  /** A named statement is parsed and planned once for each connection. */
+  function statement(text: string) {
+    const known = names.get(text)
+    if (known !== undefined) return known
+    const whole = text.replace(/@([a-z_]*)/g, (_, table) => (table === '' ? quotedSchema : `${quotedSchema}.${table}`))
+    const made = { name: `${schema} ${names.size}`.slice(-60), text: whole }
+    names.set(text, made)
+    return made
+  }
+
+  function queriesOf(client: PoolClient): Queries {
+    const query = (text: string, values: readonly unknown[] = []): Promise<QueryResult> => {
+      for (const value of values) refuseUnstorable(value)
+      return client.query({ ...statement(text), values: [...values] })
+    }
+    return {
+      all: async (text, values) => (await query(text, values)).rows,
+      one: async (text, values) => (await query(text, values)).rows[0],
+      change: async (text, values) => (await query(text, values)).rowCount ?? 0,
+    }
+  }
+
+  function translated(error: unknown): unknown {
+    return isOutage(driver, error) ? new Unavailable('PostgreSQL does not answer', { cause: error }) : error
+  }
+
+  /**
+   * Runs `work` on a connection of the pool. A connection whose work did not end in time is dropped, never reused. No statement
+   * is cancelled: a cancelled COMMIT that waits for a standby would become a success.
+   */
+  function onClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    if (isClosed) return Promise.reject(new Unavailable('PostgreSQL was closed'))
+    return new Promise((resolve, reject) => {
+      let client: PoolClient | null = null
+      let isOver = false
+      const timer = setTimeout(() => giveUp(new Unavailable('PostgreSQL does not answer in time')), longestWaitMs)
+      underWay.add(giveUp)
+
+      function end(isBroken: boolean): boolean {
+        if (isOver) return false
+        isOver = true
+        clearTimeout(timer)
+        underWay.delete(giveUp)
+        client?.release(isBroken)
+        return true
+      }
+
+      function giveUp(reason: Unavailable): void {
+        if (end(true)) reject(reason)
+      }
+
+      pool.connect().then(
+        async (connected) => {
+          if (isOver) return connected.release()
+          client = connected
+          try {
+            const result = await work(connected)
+            if (end(false)) resolve(result)
+          } catch (error) {
+            if (end(!(error instanceof driver.DatabaseError) || isOutage(driver, error))) reject(translated(error))
+          }
+        },
+        (error) => {
+          if (end(false))
+            reject(
+              isOfServer(error) ? translated(error) : new Unavailable('PostgreSQL cannot be reached', { cause: error }),
+            )
+        },
+      )
+    })
+  }
+
+  const isOfServer = (error: unknown): boolean => error instanceof driver.DatabaseError
+
+  /** Repeats what the server undid because of another transaction. */
+  async function repeated<T>(work: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await work()
+      } catch (error) {
+        const cause = error instanceof Unavailable ? error.cause : error
+        if (!isRolledBack(driver, cause) || attempt === maxAttempts) throw error
+      }
+    }
+  }
+
+  function requireReady(): void {
+    if (!isReady) throw new Unavailable('PostgreSQL is not prepared yet')
+  }
+
+  async function run<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
+    requireReady()
+    return await repeated(() => onClient((client) => work(queriesOf(client))))
+  }
+
+  /** COMMIT of a failed transaction succeeds, and its result says ROLLBACK. */
+  async function inTransaction<T>(client: PoolClient, work: (queries: Queries) => Promise<T>): Promise<T> {
+    await client.query('BEGIN')
+    try {
+      const result = await work(queriesOf(client))
+      const { command } = await client.query('COMMIT')
+      if (command !== 'COMMIT') throw new Unavailable('PostgreSQL undid the transaction')
+      return result
+    } catch (error) {
+      if (isOfServer(error)) await client.query('ROLLBACK')
+      throw error
+    }
+  }
+
+  return {
+    now,
+    schema,
+    all: <Row>(text: string, values?: readonly unknown[]) => run((queries) => queries.all<Row>(text, values)),
+    one: <Row>(text: string, values?: readonly unknown[]) => run((queries) => queries.one<Row>(text, values)),
+    change: (text: string, values?: readonly unknown[]) => run((queries) => queries.change(text, values)),
+
+    async transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
+      requireReady()
+      return await repeated(() => onClient((client) => inTransaction(client, work)))
+    },
+
+    /** Like `transaction`, for `prepare`: the store need not be ready. */
+    preparing: <T>(work: (queries: Queries) => Promise<T>): Promise<T> =>
+      onClient((client) => inTransaction(client, work)),
+
+    /** The unique key that a refused write found taken; `null` for another error. */
+    takenKey: (error: unknown): string | null => takenKey(driver, error),
+
+    /** Deletes at most `limit` rows that match. Returns how many. */
+    sweep(table: string, key: string, { where, order }: { where: string; order: string }, at: Date, limit: number) {
+      const chosen = `SELECT ${key} FROM @${table} WHERE ${where} ORDER BY ${order} LIMIT $2 FOR UPDATE SKIP LOCKED`
+      return run(({ change }) => change(`DELETE FROM @${table} WHERE ${key} IN (${chosen}) AND ${where}`, [at, limit]))
+    },
+
+    async ping(): Promise<void> {
+      await onClient(async (client) => {
+        const { all } = queriesOf(client)
+        if (!isReady) return void (await all('SELECT 1'))
+        await all(
+          `INSERT INTO @meta (name, value) VALUES ('ping', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+          [now().toISOString()],
+        )
+      })
+    },
+
+    ready(): void {
+      isReady = true
+    },
+
+    /** Running and later operations throw `Unavailable` at once. */
+    async close(): Promise<void> {
+      isClosed = true
+      for (const giveUp of underWay) giveUp(new Unavailable('PostgreSQL was closed'))
+      await release()
+    },
+  }
+}
+
+/** PostgreSQL takes no NUL, and the driver would make U+FFFD of a lone surrogate, so that two texts could become equal. */
+function refuseUnstorable(value: unknown): void {
+  if (Array.isArray(value)) for (const one of value) refuseUnstorable(one)
+  if (typeof value === 'string' && (value.includes('\0') || !value.isWellFormed())) {
+    throw new TypeError('a text with NUL or a lone surrogate cannot be stored')
+  }
+}

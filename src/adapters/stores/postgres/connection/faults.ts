@@ -1,0 +1,27 @@
+import type { DatabaseError } from 'pg'
+
+export type Driver = typeof import('pg')['default']
+
+/** SQLSTATE classes and codes of a server that may recover (appendix A of PostgreSQL's manual). */
+const outage = /^(08|53|57|58|28|40|25006$|42501$|55P03$|3D000$|XX)/ // connections, resources, operator, system, roles, rollback, replica
+
+/** Whether the server or the way to it has failed for now. The driver's own errors have no class of their own. */
+export function isOutage(driver: Driver, error: unknown): boolean {
+  if (error instanceof driver.DatabaseError) return outage.test(error.code ?? '')
+  return error instanceof Error && (('code' in error && 'syscall' in error) || ofDriver.test(error.message))
+}
+
+const ofDriver =
+  /^(Connection terminated|timeout e|Query read timeout|Client (has|was)|Cannot use a pool|The server does not)/i
+
+/** Whether the server undid the transaction because of another one, so that it may be tried again. */
+export function isRolledBack(driver: Driver, error: unknown): boolean {
+  return error instanceof driver.DatabaseError && (error.code === '40001' || error.code === '40P01')
+}
+
+/** The name of the violated constraint of a unique key; `null` for other errors. */
+export function takenKey(driver: Driver, error: unknown): string | null {
+  return error instanceof driver.DatabaseError && error.code === '23505' ? (error.constraint ?? '') : null
+}
+
+export type { DatabaseError }

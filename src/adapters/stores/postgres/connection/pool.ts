@@ -1,0 +1,42 @@
+import type { Pool } from 'pg'
+import { Unsuitable } from '../../store-backend.ts'
+import { addressOf, tlsOf } from './address.ts'
+import type { Driver } from './faults.ts'
+
+const maxConnections = 20
+const int8 = 20
+
+/** One pool serves any number of schemas of its database. */
+export function openPool(driver: Driver, url: string): Pool {
+  const address = addressOf(url)
+  if (address === null) {
+    throw new Unsuitable('the address of PostgreSQL must name a database, like postgres://127.0.0.1/portcullis')
+  }
+  const { user, password, host, port, database } = address
+  const pool = new driver.Pool({
+    ...(user === undefined ? {} : { user }),
+    ...(password === undefined ? {} : { password }),
+    host,
+    port,
+    database,
+    ssl: tlsOf(address),
+    max: maxConnections,
+    application_name: 'portcullis',
+    connectionTimeoutMillis: 1_500,
+    idleTimeoutMillis: 30_000,
+    keepAlive: true,
+    // The server ends what the client has given up.
+    statement_timeout: 2_000,
+    lock_timeout: 1_500,
+    idle_in_transaction_session_timeout: 4_000,
+    types: {
+      // Numbers of this store are far below 2^53.
+      getTypeParser: (oid: number, format?: 'text') =>
+        oid === int8 ? Number : driver.types.getTypeParser(oid, format ?? 'text'),
+    } as never, // the declared type lacks the overloads of the driver
+  })
+  // A connection ended. Its operation fails by itself, and the next one opens another connection.
+  pool.on('connect', (client) => client.on('error', () => undefined))
+  pool.on('error', () => undefined)
+  return pool
+}

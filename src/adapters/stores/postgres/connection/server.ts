@@ -1,0 +1,59 @@
+import { Unavailable } from '../../../../domain/refusal.ts'
+import { Unsuitable } from '../../store-backend.ts'
+import type { Queries } from './connection.ts'
+
+const leastVersion = 150_000
+
+interface Server {
+  readonly version: number
+  readonly name: string
+  readonly encoding: string
+  readonly is_replica: boolean
+  readonly synchronous_commit: string
+}
+
+const read = `
+  SELECT current_setting('server_version_num')::int AS version, current_setting('server_version') AS name,
+    current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS is_replica,
+    current_setting('synchronous_commit') AS synchronous_commit`
+
+/** Throws `Unsuitable` for a server that cannot keep the promises. */
+export async function requireSuitable({ one }: Queries): Promise<void> {
+  const server = await one<Server>(read)
+  if (server === undefined) throw new Unavailable('PostgreSQL did not tell its version')
+  if (server.version < leastVersion) throw new Unsuitable(`PostgreSQL ${server.name} is too old: 15 is the least`)
+  if (server.encoding !== 'UTF8') {
+    throw new Unsuitable(`the database has the encoding ${server.encoding}: create one with ENCODING 'UTF8'`)
+  }
+  if (server.is_replica) throw new Unsuitable('the server is a replica: name the primary in the address')
+  if (server.synchronous_commit === 'off') {
+    throw new Unsuitable('synchronous_commit is off, so the server could lose acknowledged writes: switch it on')
+  }
+}
+
+/** Turns the errors that only the operator can end into `Unsuitable`. */
+export async function explained<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const reason = reasonOf(error instanceof Unavailable ? error.cause : error)
+    throw reason === undefined ? error : new Unsuitable(`PostgreSQL: ${reason}`)
+  }
+}
+
+function reasonOf(error: unknown): string | undefined {
+  if (!(error instanceof Error && 'code' in error)) return undefined
+  const code = String(error.code)
+  return unmendable[code] ?? (ofCertificate.test(code) ? untrusted : undefined)
+}
+
+const ofCertificate = /^(CERT_(?!NOT_YET_VALID)|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT_)/
+const untrusted =
+  'the certificate of the server is not trusted. If a CA of your own signed it, name the file of this CA in sslrootcert of the address'
+
+const unmendable: Readonly<Record<string, string>> = {
+  '28P01': 'it refuses the user name or the password in its address',
+  '28000': 'it refuses the user in its address; see pg_hba.conf',
+  '3D000': 'the database in its address does not exist',
+  '42501': 'the user in its address may not use this schema or create it in this database',
+}

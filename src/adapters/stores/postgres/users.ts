@@ -1,0 +1,243 @@
+import type { UserStore } from '../../../application/ports/stores/user-store.ts'
+import type { Email } from '../../../domain/email.ts'
+import { emailKey } from '../../../domain/email.ts'
+import type { UserId } from '../../../domain/ids.ts'
+import type { OAuthAccount } from '../../../domain/oauth-account.ts'
+import { passwordScheme } from '../../../domain/password.ts'
+import { isActiveSuperuser, type User } from '../../../domain/user.ts'
+import { parseAccounts } from '../account-json.ts'
+import type { Connection, Queries } from './connection/connection.ts'
+import { appended, eventValues, roomValues, waitingOf } from './waiting-events.ts'
+
+interface UserRow {
+  readonly id: UserId
+  readonly email: Email
+  readonly is_active: boolean
+  readonly is_superuser: boolean
+  readonly is_verified: boolean
+  readonly created_at: Date
+  readonly password_hash: string | null
+  readonly password_version: number
+  readonly is_owner_proved: boolean
+  readonly generation: number
+  readonly kept_sid: string | null
+  readonly ended_until: Date | null
+  readonly oauth_accounts: string
+  readonly version: number
+}
+
+const users = 'SELECT * FROM @users JOIN @user_private ON user_id = id'
+const byId = `${users} WHERE id = $1`
+const byEmail = `${users} WHERE email_key = $1`
+const byAccount = `${users} WHERE id = (SELECT user_id FROM @oauth_claims WHERE account = $1)`
+const behind = `${users} WHERE $1::uuid IS NULL OR id > $1 ORDER BY id LIMIT $2`
+
+// Steps from one value of the index to the next, so the cost depends on the number of schemes, not of users.
+const schemes = `
+  WITH RECURSIVE found (scheme) AS (
+    SELECT min(password_scheme) FROM @user_private
+    UNION ALL
+    SELECT (SELECT min(password_scheme) FROM @user_private WHERE password_scheme > scheme) FROM found
+    WHERE scheme IS NOT NULL
+  )
+  SELECT scheme FROM found WHERE scheme IS NOT NULL`
+
+const isNoSuperuser = '(NOT EXISTS (SELECT 1 FROM @users WHERE id = $1 AND is_active AND is_superuser))'
+
+interface Written {
+  readonly written: number
+  /** Whether the version was the stored one before the statement. */
+  readonly is_same: boolean
+  /** Whether the write ends no rights of a superuser, or may do so. */
+  readonly is_allowed: boolean
+  readonly is_full: boolean
+}
+
+// The accounts are in the order of their keys, so that two writes of the same accounts do not wait for each other.
+const insert = `
+  WITH written AS (
+    INSERT INTO @users (id, email, email_key, is_active, is_superuser, is_verified, created_at)
+    VALUES ($1::uuid, $2, $3, $4, $5, $6, $20) RETURNING id
+  ), private AS (
+    INSERT INTO @user_private (user_id, password_hash, password_scheme, password_version, is_owner_proved, generation,
+      kept_sid, ended_until, oauth_accounts, version)
+    SELECT id, $7, $8, $9, $10, $11, $12, $13, $14, $15 FROM written
+  ), linked AS (
+    INSERT INTO @oauth_claims (account, user_id)
+    SELECT wanted.account, id FROM written, unnest($16::text[]) AS wanted (account)
+  ), ${appended('written', 17)}
+  SELECT 1`
+
+// The row of user_private is locked first, and then the others.
+const replace = `
+  WITH written AS (
+    UPDATE @user_private SET password_hash = $7, password_scheme = $8, password_version = $9, is_owner_proved = $10,
+      generation = $11, kept_sid = $12, ended_until = $13, oauth_accounts = $14, version = $15 + 1
+    WHERE user_id = $1::uuid AND version = $15 AND ($20::boolean OR ${waitingOf('$1::uuid')} <= $21)
+      AND ($23::boolean OR ${isNoSuperuser})
+    RETURNING user_id AS id
+  ), changed AS (
+    UPDATE @users AS stored
+    SET email = $2, email_key = $3, is_active = $4, is_superuser = $5, is_verified = $6, created_at = $22
+    FROM written WHERE stored.id = written.id
+      AND (stored.email, stored.is_active, stored.is_superuser, stored.is_verified, stored.created_at)
+        IS DISTINCT FROM ($2, $4, $5, $6, $22)
+  ), unlinked AS (
+    DELETE FROM @oauth_claims USING written WHERE user_id = id AND NOT account = ANY($16::text[])
+  ), linked AS (
+    INSERT INTO @oauth_claims (account, user_id)
+    SELECT wanted.account, id FROM written, unnest($16::text[]) AS wanted (account)
+    WHERE NOT EXISTS (SELECT 1 FROM @oauth_claims AS own WHERE own.account = wanted.account AND own.user_id = id)
+  ), ${appended('written', 17)}
+  SELECT (SELECT count(*) FROM written) AS written,
+    EXISTS (SELECT 1 FROM @user_private WHERE user_id = $1 AND version = $15) AS is_same,
+    $23 OR ${isNoSuperuser} AS is_allowed, NOT $20 AND ${waitingOf('$1::uuid')} > $21 AS is_full`
+
+const remove = `
+  WITH removed AS (
+    DELETE FROM @user_private WHERE user_id = $1::uuid AND version = $2 AND ($6::boolean OR ${isNoSuperuser})
+    RETURNING user_id AS id
+  ), gone AS (
+    DELETE FROM @users AS stored USING removed WHERE stored.id = removed.id
+  ), ${appended('removed', 3)}
+  SELECT (SELECT count(*) FROM removed) AS written,
+    EXISTS (SELECT 1 FROM @user_private WHERE user_id = $1 AND version = $2) AS is_same,
+    $6 OR ${isNoSuperuser} AS is_allowed, false AS is_full`
+
+// Whoever ends the rights of a superuser holds this row, so that two of them do not end each other's.
+const holdSuperusers = `
+  INSERT INTO @meta AS known (name, value) VALUES ('superusers', '')
+  ON CONFLICT (name) DO UPDATE SET value = known.value`
+const otherSuperuser = 'SELECT 1 FROM @users WHERE is_superuser AND is_active AND id <> $1 LIMIT 1'
+
+export function postgresUsers(connection: Connection): UserStore {
+  const { all, one, transaction, takenKey, now } = connection
+
+  const user = async (text: string, key: string): Promise<User | null> => {
+    const row = await one<UserRow>(text, [key])
+    return row === undefined ? null : fromRow(row)
+  }
+
+  /** The error names one of the keys that are taken. If it is an account, the address may be taken, too. */
+  async function unlessTaken<T>(
+    { id, email }: User,
+    write: () => Promise<T>,
+  ): Promise<T | 'email_taken' | 'account_taken'> {
+    try {
+      return await write()
+    } catch (error) {
+      const key = takenKey(error)
+      if (key === 'users_email_key') return 'email_taken'
+      if (key !== 'oauth_claims_account') throw error
+      const other = await one('SELECT 1 FROM @users WHERE email_key = $1 AND id <> $2', [emailKey(email), id])
+      return other === undefined ? 'account_taken' : 'email_taken'
+    }
+  }
+
+  /**
+   * Writes in one statement, except where the rights of a superuser end: then in a transaction, if another one stays.
+   *
+   * @param write gets whether the user may be an active superuser before the write
+   */
+  async function keepingOne(
+    id: UserId,
+    isAllowed: boolean,
+    write: (one: Queries['one'], isAllowed: boolean) => Promise<Written | undefined>,
+  ): Promise<Written | 'last_superuser'> {
+    const written = (await write(one, isAllowed)) ?? nothing
+    if (written.written === 1 || !written.is_same || written.is_allowed) return written
+    return await transaction(async ({ one, change }) => {
+      await change(holdSuperusers)
+      if ((await one(otherSuperuser, [id])) === undefined) return 'last_superuser'
+      return (await write(one, true)) ?? nothing
+    })
+  }
+
+  return {
+    find: (id) => user(byId, id),
+    findByEmail: (key) => user(byEmail, key),
+    findByOAuthAccount: (provider, accountId) => user(byAccount, accountKey({ provider, accountId })),
+
+    insert: (user, events) =>
+      unlessTaken(user, async () => {
+        await one(insert, [...valuesOf(user), ...eventValues(events, now()), user.createdAt])
+        return 'stored' as const
+      }),
+
+    replace: (user, events, { mayLeaveNoSuperuser = false } = {}) =>
+      unlessTaken(user, async () => {
+        const values = [...valuesOf(user), ...eventValues(events, now()), ...roomValues(events), user.createdAt]
+        const written = await keepingOne(user.id, mayLeaveNoSuperuser || isActiveSuperuser(user), (one, isAllowed) =>
+          one<Written>(replace, [...values, isAllowed]),
+        )
+        if (typeof written === 'string') return written
+        if (written.written === 1) return 'stored' as const
+        return written.is_same && written.is_full ? ('full' as const) : ('stale' as const)
+      }),
+
+    async remove(user, events, { mayLeaveNoSuperuser = false } = {}) {
+      const values = [user.id, user.version, ...eventValues(events, now())]
+      const written = await keepingOne(user.id, mayLeaveNoSuperuser, (one, isAllowed) =>
+        one<Written>(remove, [...values, isAllowed]),
+      )
+      if (typeof written === 'string') return written
+      return written.written === 1 ? 'removed' : 'stale'
+    },
+
+    async list(limit, after) {
+      const rows = await all<UserRow>(behind, [after, limit])
+      return { items: rows.map(fromRow), next: rows.length === limit ? (rows.at(-1)?.id ?? null) : null }
+    },
+
+    async passwordSchemes() {
+      return (await all<{ scheme: string }>(schemes)).map(({ scheme }) => scheme)
+    },
+  }
+}
+
+const nothing: Written = { written: 0, is_same: false, is_allowed: true, is_full: false }
+
+/** `$1` to `$16` of a written user. */
+function valuesOf(user: User): readonly unknown[] {
+  return [
+    user.id,
+    user.email,
+    emailKey(user.email),
+    user.isActive,
+    user.isSuperuser,
+    user.isVerified,
+    user.passwordHash,
+    user.passwordHash === null ? null : passwordScheme(user.passwordHash),
+    user.passwordVersion,
+    user.isOwnerProved,
+    user.sessions.generation,
+    user.sessions.keptSid,
+    user.endedUntil,
+    JSON.stringify(user.oauthAccounts),
+    user.version,
+    user.oauthAccounts.map(accountKey).sort(),
+  ]
+}
+
+/** JSON, so that no two accounts share a key. */
+function accountKey({ provider, accountId }: Pick<OAuthAccount, 'provider' | 'accountId'>): string {
+  return JSON.stringify([provider, accountId])
+}
+
+function fromRow(row: UserRow): User {
+  return {
+    id: row.id,
+    email: row.email,
+    passwordHash: row.password_hash,
+    passwordVersion: row.password_version,
+    isActive: row.is_active,
+    isSuperuser: row.is_superuser,
+    isVerified: row.is_verified,
+    isOwnerProved: row.is_owner_proved,
+    sessions: { generation: row.generation, keptSid: row.kept_sid },
+    endedUntil: row.ended_until,
+    oauthAccounts: parseAccounts(row.oauth_accounts),
+    createdAt: row.created_at,
+    version: row.version,
+  }
+}
