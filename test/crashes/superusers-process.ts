@@ -36,6 +36,7 @@ async function end(act: Act): Promise<Ended> {
   }
 }
 
+process.on('disconnect', () => process.exit()) // the tests have ended
 process.on('message', async (acts: readonly Act[]) => {
   process.send?.(await Promise.all(acts.map(end)))
 })
