@@ -152,7 +152,7 @@ describe('the files of /docs and /try', () => {
         { name: 'jwt', transport: 'bearer', prefix: '/auth/jwt' },
         { name: 'cookie', transport: 'cookie', prefix: '/auth/cookie' },
       ],
-      docs: true,
+      docs: '/docs',
       routers: { register: '/auth', resetPassword: '/auth', verify: '/auth', users: '/users' },
       providers: [],
     })

@@ -39,7 +39,7 @@ describe('portcullis config check', () => {
     const cwd = scratchFolder()
     const file = join(cwd, 'mine.json')
     await writeFile(file, JSON.stringify({ http: { port: 'many' }, colour: 'blue', passwords: { minLength: 3 } }))
-    const env = { PORTCULLIS_SECRET: 'hunter2', PORTCULLIS_STORES__USERS__KIND: 'postgres' }
+    const env = { PORTCULLIS_SECRET: 'hunter2', PORTCULLIS_STORES__USERS__KIND: 'mysql' }
     const { code, out, err } = await portcullis(['--config', file, 'config', 'check'], { cwd, env })
     expect([code, out]).to.deep.equal([2, ''])
     for (const path of ['http.port', 'colour', 'passwords.minLength', 'stores.users.kind', 'secret']) {
