@@ -131,12 +131,16 @@ describe('the files of /docs and /try', () => {
         for (const host of ['accounts.example.com', '10.0.0.1', 'localhost.example.com']) {
           expect((await callAt(url, host, 'GET', path)).status, `${host} ${path}`).to.equal(404)
         }
-        for (const header of ['X-Forwarded-For', 'X-Forwarded-Host', 'Forwarded']) {
+        for (const header of ['X-Forwarded-For', 'X-Forwarded-Host', 'Forwarded', 'Via', 'X-Real-IP']) {
           const forwarded = await fetch(`${url}${path}`, { headers: { [header]: 'localhost' } })
           expect(forwarded.status, `${header} ${path}`).to.equal(404)
         }
-        const asByNginx = `GET ${path} HTTP/1.0\r\nHost: 127.0.0.1:${port}\r\n\r\n`
-        expect(await exchangeUntilClosed(url, asByNginx), path).to.match(/^HTTP\/1.1 404 /)
+        const host = `Host: 127.0.0.1:${port}\r\n`
+        // As the older releases of nginx send it, and as those from 1.29.7 on.
+        for (const asByNginx of [`HTTP/1.0\r\n${host}`, `HTTP/1.1\r\n${host}Connection: close\r\n`]) {
+          const answer = await exchangeUntilClosed(url, `GET ${path} ${asByNginx}\r\n`)
+          expect(answer, asByNginx).to.match(/^HTTP\/1.1 404 /)
+        }
       }
     }))
 

@@ -26,10 +26,12 @@ export async function rawCall(url: string, raw: Raw): Promise<Answer> {
 
 /** A request with any `Host`, which `fetch` does not allow; unlike `rawCall`, also for paths outside the OpenAPI document. */
 export function callAt(url: string, host: string, method: string, path: string, json?: unknown): Promise<Answer> {
-  if (json === undefined) return send(url, { method, path, host })
+  const asBrowser = ['Connection', 'keep-alive'] as const
+  if (json === undefined) return send(url, { method, path, host, headers: [asBrowser] })
   const body = JSON.stringify(json)
   const type = ['Content-Type', 'application/json'] as const
-  return send(url, { method, path, host, headers: [type, ['Content-Length', `${body.length}`]], chunks: [body] })
+  const headers = [asBrowser, type, ['Content-Length', `${body.length}`] as const]
+  return send(url, { method, path, host, headers, chunks: [body] })
 }
 
 function send(url: string, { method, path, host, headers = [], chunks = [], localAddress }: Raw): Promise<Answer> {

@@ -90,11 +90,14 @@ function answerBy(routes: RouteTable, ctx: Context): Promise<void> {
   })
 }
 
+const ofProxies = /^(forwarded|via|x-forwarded-.*|x-real-ip|cf-connecting-ip)$/
+
 /** A proxy could let other machines reach the page, and DNS rebinding could let pages of other sites reach it. */
 function isFromThisMachine({ req, host }: Context): boolean {
-  const isForwarded = Object.keys(req.headers).some((name) => name === 'forwarded' || name.startsWith('x-forwarded-'))
-  // nginx without any `proxy_set_header` sends the name of its upstream as `Host`, but uses HTTP/1.0, as no browser does.
-  if (isForwarded || req.httpVersion === '1.0') return false
+  if (Object.keys(req.headers).some((name) => ofProxies.test(name))) return false
+  // nginx without any `proxy_set_header` sends the name of its upstream as `Host`. But it uses HTTP/1.0 or, from 1.29.7 on,
+  // sends no `Connection`, and every browser sends `Connection: keep-alive` by HTTP/1.1.
+  if (req.httpVersion === '1.0' || req.headers.connection?.toLowerCase() !== 'keep-alive') return false
   const url = `http://${host}`
   return URL.canParse(url) && leadsToLoopback(new URL(url))
 }
