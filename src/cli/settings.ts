@@ -66,14 +66,17 @@ interface Demands {
   readonly withoutSecret?: boolean
   /** Whether a folder without users is refused. Otherwise it gets a new file, and a warning, as it may be the wrong one. */
   readonly mustExist?: boolean
+  /** Refuses to guess the tenant where there are several. */
+  readonly mustName?: boolean
 }
 
 /** Opens the users' store of the tenant for `work`, and closes it. */
 export async function withUsers(
-  { configFile, tenant, withoutSecret = true, mustExist = true }: GlobalOptions & Demands,
+  { configFile, tenant, withoutSecret = true, mustExist = true, mustName = false }: GlobalOptions & Demands,
   work: (users: UsersHere) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const loaded = await settingsHere(configFile, { withoutSecret })
+  if (mustName && tenant === undefined && loaded.settings.tenants.by !== undefined) throw noSuchTenant(tenant, loaded)
   const served = servedTenant(loaded, tenant)
   const users = await openOperator(served, { mustExist })
   try {

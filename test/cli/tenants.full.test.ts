@@ -121,6 +121,18 @@ describe('tenants on the command line', () => {
     expect(err).to.include('--tenant: there are no tenants')
   })
 
+  it('must be named to end all sessions or to replace the secret, also beside a tenant `default`', async () => {
+    const cwd = await folderWith({ by: 'header', list: { default: {}, acme: {} } })
+    for (const words of [
+      ['sessions', 'end', '--all', '--yes'],
+      ['secret', 'replace', '--yes'],
+    ]) {
+      const { code, err } = await portcullis(words, { cwd })
+      expect(code, words.join(' ')).to.equal(2)
+      expect(err).to.include('--tenant: name a tenant: default, acme')
+    }
+  })
+
   it('are named by --tenant, which is required without a tenant `default`', async () => {
     const cwd = await folderWith({
       by: 'header',

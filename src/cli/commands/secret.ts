@@ -8,7 +8,7 @@ export async function replaceSecret(options: GlobalOptions & { readonly yes?: tr
     'This replaces the secret: JWTs, links in messages and stored tokens of providers stop working. Stop every service and worker first'
   const objection = await objectionOfOperator(consequence, options)
   if (objection !== null) return objection
-  return await withUsers({ ...options, withoutSecret: false }, async (users) => {
+  return await withUsers({ ...options, withoutSecret: false, mustName: true }, async (users) => {
     const replaced = await users.replaceSecret()
     if (replaced === 'same') {
       warn('the secret in the settings is the present one: set a new one first')

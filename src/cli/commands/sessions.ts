@@ -14,7 +14,7 @@ const usersPerRemark = 10_000
  * repeated after an interruption.
  */
 export async function endAllSessions(options: GlobalOptions & { readonly yes?: true }): Promise<ExitCode> {
-  return await withUsers(options, async (users) => {
+  return await withUsers({ ...options, mustName: true }, async (users) => {
     const whose = options.tenant === undefined ? '' : ` of the tenant ${options.tenant}`
     const objection = await objectionOfOperator(
       `This ends every login of every user${whose}: all of them have to sign in again`,
@@ -28,7 +28,7 @@ export async function endAllSessions(options: GlobalOptions & { readonly yes?: t
       count += batch.length
       if (count % usersPerRemark === 0) remark(`${count} users so far`)
     }
-    await printed(options, `ended all logins of ${count} users`, { users: count })
+    await printed(options, `ended all logins of ${count} users${whose}`, { users: count })
     return 0
   })
 }
