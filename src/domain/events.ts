@@ -86,11 +86,14 @@ export const accountEventTypes = Object.keys(types) as readonly AccountEventType
 export const maxWaitingEvents = 100
 
 /**
- * Changes that end access need no room: deletion, deactivation, a reset, a new or removed password, unlinking, a logout
- * everywhere.
+ * Changes that end access or rights need no room: deletion, deactivation, demotion, a reset, a new or removed password,
+ * unlinking, a logout everywhere.
  */
 function endsAccess(event: AccountEvent): boolean {
-  if (event.type === 'updated') return event.sessionsEnded || event.changes.oauthUnlinked !== undefined
+  if (event.type === 'updated') {
+    const { oauthUnlinked, isSuperuser } = event.changes
+    return event.sessionsEnded || oauthUnlinked !== undefined || isSuperuser === false
+  }
   return event.type === 'deleted' || event.type === 'password_reset'
 }
 

@@ -39,8 +39,10 @@ export function fullQueueContract({ on }: Cases<UsersRole>): void {
     const reset = [anEvent(user, { type: 'logged_in' }), anEvent(user, { type: 'password_reset' })]
     assert.equal(await store.users.replace(await found(store, user.id), reset), 'stored')
     assert.equal(await store.users.replace(await found(store, user.id), reset.slice(0, 1)), 'full')
+    const demotion = [anEvent(user, { type: 'updated', changes: { isSuperuser: false }, sessionsEnded: false })]
+    assert.equal(await store.users.replace(await found(store, user.id), demotion), 'stored')
     assert.equal(await store.users.remove(await found(store, user.id), [anEvent(user, { type: 'deleted' })]), 'removed')
-    assert.equal((await deliverAll(store.outbox)).length, maxWaitingEvents + 3)
+    assert.equal((await deliverAll(store.outbox)).length, maxWaitingEvents + 4)
   })
 
   on('counts no deliveries, no dead letters, and no events of others', async ({ store, clock }) => {
