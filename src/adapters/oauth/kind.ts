@@ -18,7 +18,7 @@ interface ProviderKind<Kind extends string, Options extends TProperties> {
   readonly options: Options
   /** Apple sends the browser back with a POST (OAuth 2.0 Form Post Response Mode). */
   readonly postsCallback?: true
-  /** A warning about options that have no effect, without the path of the provider; `null` for none. */
+  /** A warning about options that have no effect or are a risk, without the path of the provider; `null` for none. */
   doubt?(options: Static<TObject<Options>>): string | null
   build(options: Static<TObject<Options>>, needs: ProviderNeeds): OAuthProvider
 }

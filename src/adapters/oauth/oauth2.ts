@@ -197,6 +197,8 @@ export const oauth2Kind = providerKind({
       Type.String({ minLength: 1, otherwise: 'not checked', description: 'Expected `iss` of callbacks (RFC 9207).' }),
     ),
   },
+  doubt: ({ pkce: hasPkce }) =>
+    hasPkce ? null : 'pkce is off: nothing ties a stolen code to its journey (RFC 9700 section 2.1.1)',
   build({ profile, profileUrl, pkce: hasPkce, clientId, clientSecret, scopes, ...definition }, needs) {
     const read = async ({ get }: Answers): Promise<Profile> => {
       const found = await get(profileUrl)

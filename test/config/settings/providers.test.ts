@@ -36,6 +36,18 @@ describe('the settings of providers', () => {
     }
   })
 
+  it('warn of OAuth 2.0 without PKCE', async () => {
+    const addresses = {
+      authorizeUrl: 'https://id.example/a',
+      tokenUrl: 'https://id.example/t',
+      profileUrl: 'https://id.example/p',
+    }
+    const plain = { kind: 'oauth2', issuer: undefined, ...addresses }
+    expect((await load(plain)).warnings).to.deep.equal([])
+    const warning = 'pkce is off: nothing ties a stolen code to its journey (RFC 9700 section 2.1.1)'
+    expect((await load({ ...plain, pkce: false })).warnings.join()).to.include(warning)
+  })
+
   it('refuse wrong names of claims, algorithms and addresses of metadata', async () => {
     for (const [acme, fault] of [
       [{ claims: { email: 'a b' } }, 'claims.email: must be the name of a claim'],
