@@ -95,10 +95,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .description('Create an active, verified superuser; needs only the store of users')
     .requiredOption('-e, --email <address>', 'the address')
     .option('--password-stdin', 'read the password from standard input, without one trailing newline')
-    .option(
-      '--promote',
-      'make a user of this address a superuser, and remove a password that a stranger may have chosen',
-    )
+    .option('--promote', 'make an existing user a superuser, and remove a password that a stranger may have chosen')
     .action(
       run<{ email: string; passwordStdin?: true; promote?: true }>(async (options) =>
         (await import('./commands/superuser.ts')).createSuperuser(options),

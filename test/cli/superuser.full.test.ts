@@ -110,9 +110,16 @@ describe('portcullis superuser create', () => {
     expect(await logsIn(email, another)).to.equal(true)
   })
 
-  it('creates a user with --promote if the address has no account', async () => {
-    expect((await create('new@example.com', goodPassword, '--promote')).code).to.equal(0)
-    expect(await me('new@example.com')).to.include({ is_superuser: true })
+  it('creates nobody and no store with --promote, so that a wrong address gets no rights', async () => {
+    const { code, out, err } = await create('mistyped@example.com', goodPassword, '--promote')
+    expect([code, out]).to.deep.equal([1, ''])
+    expect(err).to.match(/^portcullis: there is no such user: .*user list --search/)
+    expect(await logsIn('mistyped@example.com', goodPassword)).to.equal(false)
+
+    const elsewhere = scratchFolder()
+    const args = ['superuser', 'create', '--email', 'root@example.com', '--promote']
+    expect((await portcullis(args, { cwd: elsewhere })).code).to.equal(2)
+    expect(existsSync(join(elsewhere, 'data')), 'a new store').to.equal(false)
   })
 
   it('needs an address, and a terminal or --password-stdin', async () => {

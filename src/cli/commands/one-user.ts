@@ -32,9 +32,14 @@ export async function withUser(
     const store = users.users
     const user = await ('id' in wanted ? store.find(wanted.id) : store.findByEmail(emailKey(wanted.email)))
     if (user !== null) return await work({ user, users, requestId: newRequestId() })
-    warn('there is no such user: user list --search finds people by a part of the address')
-    return 1
+    return refuseUnknown()
   })
+}
+
+/** Says that nobody has the address or the id. */
+export function refuseUnknown(): ExitCode {
+  warn('there is no such user: user list --search finds people by a part of the address')
+  return 1
 }
 
 /** The request of a command, for its events. */

@@ -7,7 +7,7 @@ import { settingsFault } from '../../config/settings/schema/fault.ts'
 import { InvalidInput, Refusal } from '../../domain/refusal.ts'
 import { type ExitCode, printed, remark, warn } from '../output.ts'
 import { type GlobalOptions, withUsers } from '../settings.ts'
-import { documentOf, newRequestId, rowOf } from './one-user.ts'
+import { documentOf, newRequestId, refuseUnknown, rowOf } from './one-user.ts'
 
 const advice =
   'This superuser has no password: one that a stranger may have chosen is removed. To set one: user reset-link'
@@ -18,7 +18,7 @@ interface Options extends GlobalOptions {
   readonly promote?: true
 }
 
-/** Creates a superuser, or promotes a user. */
+/** Creates a superuser, or promotes a user, who has to exist. */
 export async function createSuperuser(options: Options): Promise<ExitCode> {
   const parsed = parseEmail(options.email)
   if ('objection' in parsed) throw settingsFault('--email', parsed.objection)
@@ -26,11 +26,12 @@ export async function createSuperuser(options: Options): Promise<ExitCode> {
   if (!options.promote && !options.passwordStdin) requireTerminal() // before a new store is created
   const by = { type: 'command' } as const
   const requestId = newRequestId()
-  return await withUsers({ ...options, mustExist: false }, async (users) => {
-    const promoted = options.promote ? await users.promoteUser.execute({ email, requestId, by }) : null
-    if (promoted !== null) {
+  return await withUsers({ ...options, mustExist: options.promote === true }, async (users) => {
+    if (options.promote) {
+      const promoted = await users.promoteUser.execute({ email, requestId, by })
+      if (promoted === null) return refuseUnknown()
       await printed(options, `${promoted.email} is a superuser now (${promoted.id})`, documentOf(promoted))
-      if (options.passwordStdin) remark('The password on standard input is only for new users, and was not used')
+      if (options.passwordStdin) remark('The password on standard input was not used, because --promote sets none')
       if (promoted.passwordHash === null) remark(advice)
       return 0
     }
