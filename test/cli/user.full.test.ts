@@ -103,6 +103,8 @@ for (const deployment of [onSqlite, onMongo, onSqliteAndRedis, onMongoAndRedis])
       const cookie = await logInByCookie(service.url, email)
       expect(await statusOf(bearer)).to.equal(200)
       expect(await user('disable', email)).to.deep.equal(done(`${email} is disabled now (${id})`))
+      const again = `${email} was disabled already: nothing changed (${id})`
+      expect(await user('disable', email)).to.deep.equal(done(again))
       expect(await statusOf(bearer)).to.equal(401)
       expect((await call(service.url, 'GET', '/users/me', { cookie })).status).to.equal(401)
       expect(await logsIn(email, goodPassword)).to.equal(400)
@@ -220,6 +222,8 @@ describe('portcullis user', () => {
       const { id } = await register(service.url, 'typo@exmaple.com')
       await register(service.url, 'taken@example.com')
       expect(await run('user', 'verify', id)).to.deep.equal(done(`typo@exmaple.com is verified now (${id})`))
+      const again = `typo@exmaple.com was verified already: nothing changed (${id})`
+      expect(await run('user', 'verify', id)).to.deep.equal(done(again))
       const set = (address: string, ...more: string[]) => run('user', 'set-email', id, address, ...more)
       expect((await set('taken@example.com')).err).to.equal('portcullis: another user has this address\n')
       expect(await set('x!y@example.com')).to.include({ code: 2, out: '' })
@@ -249,6 +253,8 @@ describe('portcullis user', () => {
       expect([lines.length, second.email, second.isSuperuser]).to.deep.equal([2, 'second@example.com', true])
       const told = `second@example.com is no superuser now (${second.id})`
       expect(await run('superuser', 'demote', second.id)).to.deep.equal(done(told))
+      const again = `second@example.com was no superuser already: nothing changed (${second.id})`
+      expect(await run('superuser', 'demote', second.id)).to.deep.equal(done(again))
       expect((await run('superuser', 'list')).out).to.match(
         /^\S+\troot@example\.com\tactive,verified,superuser\t\S+\n$/,
       )
@@ -307,7 +313,7 @@ describe('portcullis user', () => {
     // A link to another machine than that of the user is of no use.
     const guessed = await portcullis(['user', 'reset-link', id], { cwd: folder })
     expect(guessed.err).to.match(
-      /^portcullis: http\.publicUrl is not set, so the link leads to http:\/\/localhost:3000\nWorks/,
+      /^portcullis: http\.publicUrl is not set, so the link leads to http:\/\/localhost:3000: .*environment of the service.*\nWorks/,
     )
     const given = { PORTCULLIS_HTTP__PUBLIC_URL: 'http://localhost:3000' }
     expect((await portcullis(['user', 'reset-link', id], { cwd: folder, env: given })).err).to.match(/^Works/)

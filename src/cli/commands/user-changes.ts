@@ -17,17 +17,25 @@ interface Forcible extends OneUser {
 /** Disables or enables a user. Disabling ends all sessions. */
 export function setActive(options: Forcible & { readonly isActive: boolean }): Promise<ExitCode> {
   const { isActive } = options
-  return change(options, { isActive }, ({ email }) => `${email} is ${isActive ? 'active' : 'disabled'} now`)
+  return change(options, { isActive }, flagText('isActive', isActive ? 'active' : 'disabled'))
 }
 
 /** Marks the address of a user as verified, for an operator who knows that it belongs to the user. */
 export function verifyUser(options: OneUser): Promise<ExitCode> {
-  return change(options, { isVerified: true }, ({ email }) => `${email} is verified now`)
+  return change(options, { isVerified: true }, flagText('isVerified', 'verified'))
 }
 
 /** Takes the rights of a superuser from a user. */
 export function demoteSuperuser(options: Forcible): Promise<ExitCode> {
-  return change(options, { isSuperuser: false }, ({ email }) => `${email} is no superuser now`)
+  return change(options, { isSuperuser: false }, flagText('isSuperuser', 'no superuser'))
+}
+
+/** The text of a change of a flag to the state that `state` names. */
+function flagText(flag: 'isActive' | 'isVerified' | 'isSuperuser', state: string) {
+  return (user: User, former: User): string =>
+    user[flag] === former[flag]
+      ? `${user.email} was ${state} already: nothing changed`
+      : `${user.email} is ${state} now`
 }
 
 /** Gives a user another address, which is unverified. */
@@ -103,7 +111,9 @@ export async function printResetLink(options: OneUser): Promise<ExitCode> {
     const { link, expiresAt } = issued
     await printed(options, link, { link, expiresAt })
     if (users.isUrlGuessed && link.startsWith(users.publicUrl)) {
-      warn(`http.publicUrl is not set, so the link leads to ${users.publicUrl}`)
+      warn(
+        `http.publicUrl is not set, so the link leads to ${users.publicUrl}: run the command with the environment of the service`,
+      )
     }
     remark(
       `Works once, until ${expiresAt.toISOString()}. It gives the account to anybody who has it: show it to ${user.email} only`,
