@@ -107,6 +107,9 @@ export function placed(store: StoreSettings, dataFolder: string): StoreSettings 
 /** Scheme, hosts, path. `URL` refuses MongoDB addresses with several hosts. */
 const address = /^([a-z][a-z0-9+.-]*:)\/\/[^/?#\s]+(\/[^?#\s]*)?(?:\?[^#\s]*)?$/i
 
+/** A character of a user or password that ends the host, before the `@` behind the password. */
+const unencoded = /^[a-z0-9+.-]+:\/\/[^@/?#]*:(?!\d+[/?#])[^@/?#]*[/?#][^@]*@/i
+
 /** The fault of a store, worded to follow the name of its option; `null` without one. */
 export function objectionToStore(store: StoreSettings): { readonly option: string; readonly message: string } | null {
   if (store.kind === ownBackend.kind) {
@@ -121,6 +124,8 @@ function addressObjection({ kind, url }: StoreSettings): string | null {
   if (protocols.length === 0) return null
   const wanted = protocols.map((protocol) => `${protocol}//…`).join(' or ')
   if (url === undefined) return `is required for ${kind}: ${wanted}`
+  if (unencoded.test(url))
+    return 'must have each /, ?, # and @ of user and password percent-encoded: %2F, %3F, %23, %40'
   const [, protocol, path] = address.exec(url) ?? []
   if (protocol === undefined || !protocols.includes(protocol.toLowerCase())) {
     return `must be an address of ${kind}: ${wanted}`

@@ -183,6 +183,21 @@ describe('judging the settings', () => {
       ])
     })
 
+    it('says which characters of a password of a store must be encoded, and accepts them encoded', async () => {
+      const message = 'must have each /, ?, # and @ of user and password percent-encoded: %2F, %3F, %23, %40'
+      const faultsOf = (kind: string, url: string) =>
+        folder.faults({ secret: goodSecret, stores: { users: { kind, url } } })
+      for (const character of ['/', '?', '#']) {
+        for (const kind of ['postgres', 'mongo'] as const) {
+          const protocol = kind === 'mongo' ? 'mongodb' : kind
+          const [fault] = await faultsOf(kind, `${protocol}://us:pa${character}ss@db.internal:5432/name`)
+          expect([fault?.path, fault?.message], kind).to.deep.equal(['stores.users.url', message])
+          const encoded = `${protocol}://us:pa${encodeURIComponent(character)}ss@db.internal:5432/name`
+          expect(await faultsOf(kind, encoded)).to.deep.equal([])
+        }
+      }
+    })
+
     it('name every missing setting, and a shared address only once', async () => {
       const pathsOf = async (stores: object) => (await folder.faults({ stores })).map(({ path }) => path)
       const [mongo, redis] = [{ kind: 'mongo' }, { kind: 'redis' }]
