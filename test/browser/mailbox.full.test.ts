@@ -83,6 +83,16 @@ describe('the mailbox in a browser', () => {
     await context.close()
   })
 
+  it('leads to the start page, with and without its key', async () => {
+    const { page, close } = await watchedPage(browser)
+    for (const address of [service.mailboxUrl ?? '', `${service.url}/try/mailbox`]) {
+      await page.goto(address)
+      await page.getByRole('link', { name: 'start page' }).click()
+      await page.waitForURL(`${service.url}/`)
+    }
+    await close()
+  })
+
   for (const colorScheme of ['light', 'dark'] as const) {
     it(`has no fault of accessibility and fits a phone (${colorScheme})`, async () => {
       const { page, expectAccessible, close } = await watchedPage(browser, {

@@ -94,6 +94,10 @@ describe('the buttons of providers on the pages at /account', () => {
     await page.goto(pageAt('/account/sign-in', 'https://evil.example'))
     await travel('#with-acme')
     await page.waitForURL(`${service.url}/account`)
+
+    await page.goto(pageAt('/account/sign-up', `${app}/start?a=2`))
+    await travel('#with-acme')
+    await page.waitForURL(`${app}/start?a=2`)
   })
 
   it('say that the person cancelled, and keep the way back', async () => {

@@ -59,17 +59,20 @@ new MutationObserver(() => {
 }).observe(ui, { childList: true, subtree: true })
 `
 
-/** Colours with a contrast of 4.5 (WCAG 2.2, 1.4.3) in place of those of Swagger UI, which are lighter. */
+/** Colours with a contrast of 4.5 (WCAG 2.2, 1.4.3) in place of those of Swagger UI, and the blue of our pages. */
 const contrast = `
 .swagger-ui .opblock-body { overflow-x: auto }
 html.dark-mode .swagger-ui table thead tr td.header-col, html.dark-mode .swagger-ui td.header-col { color: #e4e6e6 }
+html.dark-mode .swagger-ui .info a { color: #7fb5e6 }
+html.dark-mode .swagger-ui .opblock .btn.execute { border-color: #7fb5e6; background: #7fb5e6 }
+html.dark-mode .swagger-ui .opblock.opblock-get .opblock-summary-method { background: #7fb5e6 }
 html:not(.dark-mode) .swagger-ui .info .title small { background: #5b6270 }
 html:not(.dark-mode) .swagger-ui .info .title small.version-stamp { background: #4a6b00 }
-html:not(.dark-mode) .swagger-ui .info a { color: #1f66b0 }
+html:not(.dark-mode) .swagger-ui .info a { color: #245a8d }
 html:not(.dark-mode) .swagger-ui .btn.authorize { border-color: #1c7a4f; color: #1c7a4f }
 html:not(.dark-mode) .swagger-ui .btn.cancel { border-color: #c22626; color: #c22626 }
-html:not(.dark-mode) .swagger-ui .btn.execute { border-color: #1f66b0; background: #1f66b0 }
-html:not(.dark-mode) .swagger-ui .opblock-get .opblock-summary-method { background: #1f66b0 }
+html:not(.dark-mode) .swagger-ui .btn.execute { border-color: #245a8d; background: #245a8d }
+html:not(.dark-mode) .swagger-ui .opblock-get .opblock-summary-method { background: #245a8d }
 html:not(.dark-mode) .swagger-ui .opblock-post .opblock-summary-method { background: #1c7a4f }
 html:not(.dark-mode) .swagger-ui .opblock-patch .opblock-summary-method { background: #0b7a64 }
 html:not(.dark-mode) .swagger-ui .opblock-delete .opblock-summary-method { background: #c22626 }

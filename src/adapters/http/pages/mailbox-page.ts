@@ -64,20 +64,20 @@ ${content}
 
 const withoutKey = page(
   'Mailbox',
-  html`<p>This page needs the key in its address. The service prints the whole address when it starts, and its start page leads
-there.</p>`,
+  html`<p>This page needs the key in its address. The service prints the whole address when it starts, and its
+<a href="../">start page</a> leads there.</p>`,
 )
 
 // The addresses are relative, because a tenant may have a prefix before its paths.
 function listPage(kept: readonly KeptMail[], shown: KeptMail | undefined, key: string): string {
   const linkTo = (number: number): string => `?${new URLSearchParams({ key, number: `${number}` })}`
-  const intro = html`<p>The last messages of this process, the newest first. New ones appear by themselves.</p>
+  const intro = html`<p>The last messages of this process, the newest first. New ones appear by themselves. <a href="../">Start page</a></p>
 <noscript><p><a href="?${new URLSearchParams({ key }).toString()}">Look for new ones</a></p></noscript>`
   const refreshing = { script: 'mailbox/mailbox-refresh.js' }
   if (shown === undefined) return page('Mailbox', html`${intro}<p>There are no messages yet.</p>`, refreshing)
   const items = kept.map(({ number, at, mail }) => {
     const current = number === shown.number ? html` aria-current="true"` : null
-    return html`<li><a href="${linkTo(number)}"${current}><b>${mail.subject}</b><time>${dateText(at, 'en', 'UTC')}</time><span>${mail.to}</span></a></li>`
+    return html`<li><a href="${linkTo(number)}"${current}><b>${mail.subject}</b><time>${dateText(at, 'en', 'UTC')}</time><span>${breakable(mail.to)}</span></a></li>`
   })
   const { mail, number } = shown
   const { name, address } = mail.from
@@ -88,12 +88,18 @@ function listPage(kept: readonly KeptMail[], shown: KeptMail | undefined, key: s
 ${items}
 </ul>
 <h2>${mail.subject}</h2>
-<p class="hint">From ${name === null ? address : `${name} <${address}>`} to ${mail.to}</p>
+<p class="hint">From ${name === null ? address : `${name} <${address}>`} to ${breakable(mail.to)}</p>
 ${mail.html === null ? null : html`<iframe title="The message" src="mailbox/message${linkTo(number)}"></iframe>`}
 <h3>Text</h3>
 <pre>${withLinks(mail.text)}</pre>`,
     refreshing,
   )
+}
+
+/** An address that a narrow page breaks before the `@`. */
+function breakable(email: string): Html {
+  const at = email.lastIndexOf('@')
+  return html`${email.slice(0, at)}<wbr>${email.slice(at)}`
 }
 
 function withLinks(text: string): readonly Html[] {

@@ -112,11 +112,12 @@ function accountPage(name: PageName, texts: Texts, { site, icons, home }: { site
     language: texts.language,
   }
   const nameHint = site.name === null && leadsToLoopback(home) ? texts.nameHint : null
+  const heading = html`<h1 id="title" tabindex="-1">${title}</h1>`
+  const message = html`<p id="message" role="status"></p>`
   const body = html`<body${name === 'account' ? html` class="account"` : null} data-page="${JSON.stringify(data)}">
 <header class="brand">${site.logo === null ? null : html`<img src="${base}/account/${icons}" alt="">`}<span>${brand}</span><a id="back-to-app" hidden></a></header>
 <main>
-<h1 id="title" tabindex="-1">${title}</h1>
-<p id="message" role="status"></p>
+${name === 'account' ? [message, heading] : [heading, message]}
 <noscript><p>${texts.noScript}</p></noscript>
 ${content}
 </main>

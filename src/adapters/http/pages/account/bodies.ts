@@ -27,13 +27,14 @@ ${links([
 </div>`,
   }),
 
-  'sign-up': (texts, { minPasswordLength }) => ({
+  'sign-up': (texts, { minPasswordLength, providers }) => ({
     title: texts.signUp.title,
     content: html`<div id="step">
 ${form(texts.signUp.button, [
   field('email', texts.email, { autocomplete: 'username' }),
   newPassword(texts.password, texts, minPasswordLength),
 ])}
+${buttonsOf(texts, providers)}
 ${links([link('sign-in', texts.signUp.signIn)])}
 </div>`,
   }),
@@ -118,7 +119,7 @@ ${providers.map((one) => linkableRow(texts, one))}
 <p class="hint" id="everywhere-hint">${texts.account.everywhereHint}</p>
 <button type="button" id="everywhere" class="quiet" aria-describedby="everywhere-hint">${texts.account.everywhere}</button>
 </div>
-${allowsDeletion ? deletionRow(texts) : null}
+${allowsDeletion ? deletionSection(texts) : null}
 </div>`,
   }),
 
@@ -251,11 +252,14 @@ function linkableRow({ script }: Texts, one: PageProvider): Html | null {
   return html`<li>${iconOf(one)}<div>${label}</div><button type="button" class="quiet" id="link-${name}" aria-label="${full}">${script.link}</button></li>`
 }
 
-function deletionRow({ deletion }: Texts): Html {
-  return html`<div class="row">
+function deletionSection({ deletion }: Texts): Html {
+  return html`<section aria-labelledby="delete-heading">
+<h2 id="delete-heading">${deletion.open}</h2>
+<div class="row">
 <p class="hint" id="delete-hint">${deletion.hint}</p>
-<a class="button quiet" href="#" data-page-name="delete" aria-describedby="delete-hint">${deletion.open}</a>
-</div>`
+<a class="button quiet danger" href="#" data-page-name="delete" aria-describedby="delete-hint">${deletion.button}</a>
+</div>
+</section>`
 }
 
 /** The image of a provider, or its first letter. */

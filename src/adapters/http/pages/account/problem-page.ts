@@ -118,16 +118,25 @@ function isFromProvider(ctx: Context): boolean {
   return journeyOf(ctx) !== null && ['error', 'code'].some((name) => ctx.query[name] !== undefined)
 }
 
-function linksOf(ctx: Context, texts: Texts, ways: WaysOn | null, email: string | null): (Html | null)[] {
+function linksOf(ctx: Context, texts: Texts, ways: WaysOn | null, email: string | null): Html[] {
+  const found = waysOf(ctx, texts, ways, email)
+  return found.map(
+    ([to, text], index) => html`<a class="button${index === 0 ? '' : ' second'}" href="${to}">${text}</a>`,
+  )
+}
+
+type Way = readonly [to: string, text: string]
+
+function waysOf(ctx: Context, texts: Texts, ways: WaysOn | null, email: string | null): readonly Way[] {
   const { problem } = texts
   // An empty address is that of the page itself. A callback cannot be repeated.
   const isForLater = [429, 503].includes(ctx.status) && journeyOf(ctx) === null
-  const again = isForLater ? html`<a href="">${problem.again}</a>` : null
-  if (ways === null) return [again]
+  const again: readonly Way[] = isForLater ? [['', problem.again]] : []
+  if (ways === null) return again
   const account = `${basePathOf(ways.publicUrl)}/account`
-  const toAccount = html`<a href="${account}">${texts.verify.toAccount}</a>`
+  const toAccount: Way = [account, texts.verify.toAccount]
   const isSignInNext = ctx.status === 401 || (journeyOf(ctx) === 'login' && email === null)
-  if (isSignInNext) return [html`<a href="${account}/sign-in">${texts.signIn.title}</a>`]
-  if (journeyOf(ctx) !== 'login') return [again, toAccount]
-  return [toAccount, html`<a href="${account}/sign-in?another">${problem.another}</a>`]
+  if (isSignInNext) return [[`${account}/sign-in`, texts.signIn.title]]
+  if (journeyOf(ctx) !== 'login') return [...again, toAccount]
+  return [toAccount, [`${account}/sign-in?another`, problem.another]]
 }

@@ -1,5 +1,5 @@
-import { byId, filled, open, retitle, returnTo, say, texts } from './page.ts'
-import { codeOf, linkPause, Problem, requestVerification } from './requests.ts'
+import { byId, data, filled, open, retitle, returnTo, say, texts, wayOn } from './page.ts'
+import { codeOf, leaveFor, linkPause, Problem, requestVerification } from './requests.ts'
 
 /** Passes the fields of the form to `act`. Faults appear beside their fields, and the first one gets the focus. */
 export function onSubmit(act: (fields: Readonly<Record<string, string>>) => Promise<void>): void {
@@ -58,6 +58,13 @@ export function onClick(button: HTMLElement, act: () => Promise<void>): void {
     button.setAttribute('aria-busy', 'true')
     void attempt(act).finally(() => button.removeAttribute('aria-busy'))
   })
+}
+
+/** The button of each provider leads to its sign-in, which creates the account of a new person. */
+export function offerProviders(): void {
+  for (const { name, login } of data.providers) {
+    if (login !== null) onClick(byId(`with-${name}`), () => leaveFor(login, wayOn))
+  }
 }
 
 /** Sends the link that verifies the address when the button is clicked. While one is under way, `hint` is in its place. */

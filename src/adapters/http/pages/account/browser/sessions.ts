@@ -1,5 +1,5 @@
 import { asUser, onClick } from './form.ts'
-import { byId, data, element, filled, open, say, texts } from './page.ts'
+import { byId, data, element, filled, say, texts } from './page.ts'
 import { request, type StoredSession } from './requests.ts'
 import { ago, dateOf } from './times.ts'
 
@@ -26,12 +26,12 @@ function rowOf({ id, browser, system, network, is_current: isCurrent, ...times }
   ]
   const details = parts.filter((part) => part !== null).join(' · ')
   title.append(element('p', { class: 'hint', title: exact.join(', ') }, details))
+  if (isCurrent) return element('li', {}, title) // the button that signs out ends it
   const label = filled(texts.endSessionLabel, { name, used })
   const button = element('button', { type: 'button', class: 'quiet', 'aria-label': label }, texts.endSession)
   onClick(button, () =>
     asUser(async () => {
       await request('DELETE', `${path}/${id}`)
-      if (isCurrent) return open('sign-in', 'signedOut')
       await showSessions()
       say(filled(texts.sessionEnded, { name }))
       byId('title').focus()

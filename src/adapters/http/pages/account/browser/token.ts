@@ -26,6 +26,12 @@ export function forgetToken(): void {
   history.replaceState(null, '', location.pathname)
 }
 
+/** Hides a part that can do nothing for a dead link. The link to another page becomes a button. */
+export function leaveOnlyWayOn(part: string): void {
+  byId(part).hidden = true
+  document.querySelector('.links a')?.classList.add('button')
+}
+
 /** A link of the other kind of message leads to its own page. */
 const linkedPage = /\/account\/(reset|verify)\b/
 

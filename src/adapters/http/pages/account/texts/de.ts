@@ -46,7 +46,7 @@ export const de: Texts = {
     signOut: 'Abmelden',
     everywhere: 'Überall abmelden',
     everywhereHint: 'Beendet jede Sitzung, auf diesem und allen anderen Geräten.',
-    resend: 'Link schicken',
+    resend: 'Per Link bestätigen',
     linkSent: 'Bitte öffnen Sie den Link, den wir an diese Adresse geschickt haben.',
   },
   deletion: {
@@ -97,6 +97,7 @@ export const de: Texts = {
       verify: 'Adresse bestätigen',
       verified: 'Ihre Adresse ist bestätigt',
       rejected: 'Danke',
+      deadLink: 'Dieser Link funktioniert nicht mehr',
       deleted: 'Auf Wiedersehen',
     },
     signedOut: 'Sie sind abgemeldet.',

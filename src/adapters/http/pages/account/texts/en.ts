@@ -45,7 +45,7 @@ export const en = {
     signOut: 'Sign out',
     everywhere: 'Sign out everywhere',
     everywhereHint: 'Ends every session, on this device and all others.',
-    resend: 'Send a link',
+    resend: 'Send a link to verify it',
     linkSent: 'Please open the link that we sent to this address.',
   },
   deletion: {
@@ -99,6 +99,7 @@ export const en = {
       verify: 'Verify your address',
       verified: 'Your address is verified',
       rejected: 'Thank you',
+      deadLink: 'This link does not work any more',
       deleted: 'Goodbye',
     },
     signedOut: 'You are signed out.',

@@ -87,7 +87,7 @@ async function show(): Promise<void> {
   for (const id of ['email', 'address']) byId(id).replaceChildren(...breakable(email))
   byId('avatar').textContent = email.charAt(0).toUpperCase()
   byId('state').textContent = isVerified ? texts.verified : texts.unverified
-  byId('state').classList.toggle('good', isVerified)
+  byId('state').classList.add(isVerified ? 'good' : 'warn')
   if (!isVerified && routes.verify !== null) sendLinkOnClick(byId('resend'), email, byId('link-sent'))
   await Promise.all([showPassword(), showAccounts(), showSessions()])
   const error = takeError()

@@ -1,7 +1,7 @@
 import { attempt, finish, onSubmit } from '../form.ts'
-import { byId, data, element, keepAddress, keptReturn, pageUrl, texts } from '../page.ts'
+import { byId, data, element, keepAddress, keptReturn, pageUrl, retitle, texts } from '../page.ts'
 import { codeOf, request } from '../requests.ts'
-import { askForLink, forgetToken, linkToken } from '../token.ts'
+import { askForLink, forgetToken, leaveOnlyWayOn, linkToken } from '../token.ts'
 
 const token = linkToken()
 
@@ -22,7 +22,10 @@ async function check(): Promise<void> {
     const { email } = await request<{ email: string }>('POST', '/account/reset/check', { json: { token } })
     byId<HTMLInputElement>('username').value = email
   } catch (problem) {
-    if (codeOf(problem) === 'RESET_PASSWORD_BAD_TOKEN') byId('form').hidden = true
+    if (codeOf(problem) === 'RESET_PASSWORD_BAD_TOKEN') {
+      leaveOnlyWayOn('form')
+      retitle(texts.titles.deadLink)
+    }
     throw problem
   }
 }

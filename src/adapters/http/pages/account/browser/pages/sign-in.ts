@@ -1,6 +1,6 @@
-import { attempt, finish, onClick, onSubmit, sendLinkOnClick } from '../form.ts'
-import { byId, data, element, notice, parameters, say, takeError, texts, wayOn } from '../page.ts'
-import { codeOf, leaveFor, logIn, Problem, problemOf, signedIn } from '../requests.ts'
+import { attempt, finish, offerProviders, onSubmit, sendLinkOnClick } from '../form.ts'
+import { data, element, notice, parameters, say, takeError, texts, wayOn } from '../page.ts'
+import { codeOf, logIn, Problem, problemOf, signedIn } from '../requests.ts'
 
 onSubmit(async ({ username = '', password = '' }) => {
   // The service answers to each of them that the address or the password is wrong.
@@ -18,10 +18,7 @@ onSubmit(async ({ username = '', password = '' }) => {
   }
 })
 
-for (const { name, login } of data.providers) {
-  if (login === null) continue
-  onClick(byId(`with-${name}`), () => leaveFor(login, wayOn))
-}
+offerProviders()
 
 const error = takeError()
 if (error !== null) say(problemOf(error).message, 'bad')

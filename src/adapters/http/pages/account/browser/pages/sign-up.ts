@@ -1,4 +1,4 @@
-import { finish, onSubmit, sendLinkOnClick } from '../form.ts'
+import { finish, offerProviders, onSubmit, sendLinkOnClick } from '../form.ts'
 import { data, element, filled, keepReturn, open, returnTo, texts, wayOn } from '../page.ts'
 import { codeOf, logIn, noteLink, request } from '../requests.ts'
 
@@ -17,3 +17,5 @@ onSubmit(async ({ email = '', password = '' }) => {
     finish(texts.titles.mailSent, filled(texts.checkMail, { email }), button)
   }
 })
+
+offerProviders()

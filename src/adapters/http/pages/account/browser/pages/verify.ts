@@ -1,7 +1,7 @@
 import { finish, onClick } from '../form.ts'
 import { backText, byId, data, element, filled, keptReturn, open, pageUrl, texts } from '../page.ts'
 import { codeOf, type Me, request } from '../requests.ts'
-import { askForLink, forgetToken, keepToken, linkToken } from '../token.ts'
+import { askForLink, forgetToken, keepToken, leaveOnlyWayOn, linkToken } from '../token.ts'
 
 const token = linkToken()
 if (token === null) askForLink('question')
@@ -12,7 +12,7 @@ async function withLink(act: () => Promise<void>): Promise<void> {
     await act()
   } catch (problem) {
     if (['VERIFY_USER_BAD_TOKEN', 'VERIFY_USER_ALREADY_VERIFIED'].includes(codeOf(problem) ?? '')) {
-      byId('question').hidden = true
+      leaveOnlyWayOn('question')
       byId('title').focus()
     }
     throw problem
