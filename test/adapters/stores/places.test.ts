@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { clientKey, partsOf } from '../../../src/adapters/stores/mongo/connection/address.ts'
 import { mongoBackend } from '../../../src/adapters/stores/mongo/mongo.ts'
+import { postgresBackend } from '../../../src/adapters/stores/postgres/postgres.ts'
 import { connectionKey } from '../../../src/adapters/stores/redis/address.ts'
 import { redisBackend } from '../../../src/adapters/stores/redis/redis.ts'
 import { sqliteBackend } from '../../../src/adapters/stores/sqlite/sqlite.ts'
@@ -118,6 +119,18 @@ describe('the place of a tenant’s records', () => {
         expect(keyOf(one) === keyOf(other)).to.equal(isShared)
       })
     }
+  })
+
+  describe('in PostgreSQL', () => {
+    it('is the same for each spelling of an address and each user', () => {
+      for (const url of [
+        'postgres://a.example/accounts',
+        'postgresql://user:hunter2@A.example:5432/accounts?sslmode=require',
+        'postgres://a.example/acc%6Funts',
+      ]) {
+        expect(postgresBackend.placeOf({ url }), url).to.equal('a.example:5432/accounts/portcullis')
+      }
+    })
   })
 
   describe('in SQLite', () => {

@@ -1,7 +1,9 @@
 import { expect } from 'chai'
+import pg from 'pg'
 import { postgresBackend } from '../../../src/adapters/stores/postgres/postgres.ts'
-import { type StoreHandle, Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
-import { anEvent, aUser } from '../../../src/testing/builders.ts'
+import { openShares, type StoreHandle, Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
+import { anEvent, aSession, aTokenRequest, aUser } from '../../../src/testing/builders.ts'
+import { keyOf, leaseOne, theSink, withEvents } from '../../../src/testing/users-scene.ts'
 import { eventually } from '../../support/eventually.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import { skipIfMissing } from '../../support/servers/obstacles.ts'
@@ -11,13 +13,19 @@ import {
   sharedPostgres,
   startPostgres,
 } from '../../support/servers/postgres-server.ts'
-import { recovers } from '../../support/stores/outages.ts'
+import { expectUnavailable, recovers } from '../../support/stores/outages.ts'
 import { everyOperation, everythingWorks, outcomesOf } from '../../support/stores/store-operations.ts'
 
 type Handle = Required<StoreHandle>
 
 const open = (url: string, schema = 'portcullis'): Promise<Handle> =>
   postgresBackend.open({ url, schema, clock: () => new Date(), warn() {} })
+
+async function prepared(url: string, schema?: string): Promise<Handle> {
+  const handle = await open(url, schema)
+  await recovers(() => handle.prepare())
+  return handle
+}
 
 /** The message of `Unsuitable` at the preparation. */
 async function refusalOf(url: string, schema?: string): Promise<string> {
@@ -58,6 +66,51 @@ describe('the PostgreSQL store', () => {
       await server.query('DROP TABLE other.users; DROP SCHEMA other', database)
     })
 
+    it('refuses a schema with tables that the user may not see', async () => {
+      const crowded = await server.newDatabase()
+      const database = new URL(crowded).pathname.slice(1)
+      await server.query('CREATE ROLE newcomer LOGIN')
+      await server.query('CREATE SCHEMA portcullis; CREATE TABLE portcullis.orders (id int)', database)
+      await server.query('GRANT USAGE, CREATE ON SCHEMA portcullis TO newcomer', database)
+      expect(await refusalOf(crowded.replace('postgres@', 'newcomer@'))).to.include('tables of another program')
+    })
+
+    it('uses an empty schema of a user without the right to create one', async () => {
+      const given = await server.newDatabase()
+      await server.query('CREATE ROLE holder LOGIN')
+      await server.query('CREATE SCHEMA portcullis AUTHORIZATION holder', new URL(given).pathname.slice(1))
+      const handle = await prepared(given.replace('postgres@', 'holder@'))
+      await everythingWorks(handle)
+      await handle.close()
+    })
+
+    it('refuses a server without TLS if the address demands it', async () => {
+      expect(await refusalOf(`${url}?sslmode=require`)).to.include('the server has no TLS')
+    })
+
+    it('reads dates in a database with another style of dates', async () => {
+      const other = await server.newDatabase()
+      await server.query(`ALTER DATABASE ${new URL(other).pathname.slice(1)} SET datestyle = 'SQL, DMY'`)
+      const handle = await prepared(other)
+      const session = aSession({ endsAt: new Date(Date.now() + 3_600_000), idleSeconds: null })
+      await handle.sessions.put(session)
+      expect(await handle.sessions.find(session.digest)).to.deep.equal(session)
+      await handle.close()
+    })
+
+    it('lets two handles of one schema share a pool', async () => {
+      const shares = openShares()
+      const openShared = () =>
+        postgresBackend.open({ url, schema: 'both', clock: () => new Date(), warn() {}, shares }) as Promise<Handle>
+      const [one, other] = [await openShared(), await openShared()]
+      await recovers(() => one.prepare())
+      await recovers(() => other.prepare())
+      await other.sessions.find('none')
+      await everythingWorks(one)
+      await everythingWorks(other)
+      await Promise.all([one.close(), other.close()])
+    })
+
     it('refuses a user without the right to create the schema', async () => {
       await server.query(`CREATE ROLE guest LOGIN`)
       expect(await refusalOf(url.replace('postgres@', 'guest@'))).to.include('may not use this schema')
@@ -84,6 +137,112 @@ describe('the PostgreSQL store', () => {
         expect(await handle.users.findByOAuthAccount(text, 'x'), text).to.equal(null)
       }
       await handle.close()
+    })
+  })
+
+  describe('beside other transactions and tables', () => {
+    let server: PostgresServer
+    let handle: Handle
+    /** A connection of another program. */
+    let other: pg.Client
+
+    beforeEach(async () => {
+      server = await sharedPostgres()
+      const url = await server.newDatabase()
+      // A deadlock would then end by a time-out.
+      await server.query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET deadlock_timeout = '1min'`)
+      handle = await prepared(url)
+      other = new pg.Client(url)
+      await other.connect()
+      await other.query('SET search_path = portcullis')
+    })
+
+    afterEach(async () => {
+      await other.end()
+      await handle.close()
+    })
+
+    const aStatementWaits = () =>
+      eventually('a statement that waits', async () => {
+        const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+        return (await other.query(waiting)).rowCount === 1
+      })
+
+    it('works on when a later release has added columns', async () => {
+      const user = aUser()
+      const session = aSession({ endsAt: new Date(Date.now() + 3_600_000), idleSeconds: null })
+      await handle.users.insert(user, [])
+      await handle.sessions.put(session)
+      const read = async () => [await handle.users.find(user.id), await handle.sessions.find(session.digest)]
+      await everythingWorks(handle)
+      const before = await read()
+      const { rows } = await other.query(`SELECT tablename FROM pg_tables WHERE schemaname = 'portcullis'`)
+      for (const { tablename } of rows) await other.query(`ALTER TABLE ${tablename} ADD COLUMN later text`)
+      expect(await read()).to.deep.equal(before)
+      await everythingWorks(handle)
+    })
+
+    it('leases and sweeps no more than the limit while the statistics of the server are old', async () => {
+      const due = new Date(Date.now() - 60_000)
+      const add = async (name: string) => {
+        await handle.tokenRequests.ask(aTokenRequest({ id: name, at: due }))
+        await handle.expiringIds.add(name, due)
+      }
+      await add('first')
+      await other.query('ANALYZE token_requests, expiring_ids')
+      for (let index = 0; index < 30; index++) await add(`later ${index}`)
+      expect(await handle.tokenRequests.lease(new Date(), 2, 60)).to.have.lengthOf(2)
+      expect(await handle.expiringIds.sweep(2)).to.equal(2)
+    })
+
+    it('discards a delivery while it is settled, without a deadlock', async () => {
+      for (let round = 0; round < 10; round++) {
+        await withEvents(handle, 1)
+        const lease = await leaseOne(handle.outbox, new Date())
+        await Promise.all([handle.outbox.discard([keyOf(lease)]), handle.outbox.settle(lease)])
+        expect(await handle.outbox.count('waiting', 10)).to.equal(0)
+      }
+    })
+
+    it('keeps a postponement that ends while a dead letter is revived', async () => {
+      await withEvents(handle, 2)
+      const now = new Date()
+      const first = await leaseOne(handle.outbox, now)
+      await handle.outbox.bury(first, now, 'it threw')
+      const dead = await leaseOne(handle.outbox, now)
+      await handle.outbox.bury(dead, now, 'it threw')
+      await handle.outbox.revive([keyOf(first)], now)
+
+      await other.query('BEGIN')
+      await other.query(`SELECT 1 FROM outbox_queues WHERE sink = '${theSink}' FOR UPDATE`)
+      const reviving = handle.outbox.revive([keyOf(dead)], now)
+      await aStatementWaits()
+      const until = new Date(now.getTime() + 300_000)
+      await other.query('UPDATE outbox SET due_at = $1 WHERE event_id = $2', [until, first.event.id])
+      await other.query(`UPDATE outbox_queues SET ready_at = $1 WHERE sink = '${theSink}'`, [until])
+      await other.query('COMMIT')
+      expect(await reviving).to.equal(1)
+      expect(await handle.outbox.nextDue([theSink])).to.deep.equal(until)
+    })
+
+    it('calls a demotion stale if the user was demoted while it waited', async () => {
+      const user = aUser({ isSuperuser: true })
+      await handle.users.insert(user, [])
+      await other.query('BEGIN')
+      await other.query(`INSERT INTO meta (name, value) VALUES ('superusers', '')`)
+      const waiting = handle.users.replace({ ...user, isSuperuser: false }, [])
+      await aStatementWaits()
+      const forced = await handle.users.replace({ ...user, isSuperuser: false }, [], { mayLeaveNoSuperuser: true })
+      expect(forced).to.equal('stored')
+      await other.query('ROLLBACK')
+      expect(await waiting).to.equal('stale')
+    })
+
+    it('is unavailable within 2 s when the server undoes each attempt', async () => {
+      await other.query(`CREATE FUNCTION undo() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN PERFORM pg_sleep(0.8); RAISE EXCEPTION 'undone' USING ERRCODE = '40P01'; END $$`)
+      await other.query('CREATE TRIGGER undo BEFORE INSERT ON expiring_ids FOR EACH ROW EXECUTE FUNCTION undo()')
+      await expectUnavailable(() => handle.expiringIds.add('id', new Date()))
     })
   })
 

@@ -69,6 +69,9 @@ const readyAt = `
   ) AS first`
 const keys = '($1::text[], $2::text[]) AS given (event_id, sink)'
 const isGiven = 'stored.event_id = given.event_id AND stored.sink = given.sink'
+const queuesOfGiven = `
+  SELECT 1 FROM @outbox_queues AS queue JOIN @outbox AS stored USING (user_id, sink), unnest${keys}
+  WHERE ${isGiven} ORDER BY queue.user_id, queue.sink FOR UPDATE OF queue`
 const revive = `
   UPDATE @outbox AS stored SET dead_at = NULL, reason = NULL, attempts = 0, due_at = $3
   FROM unnest${keys} WHERE ${isGiven} AND dead_at IS NOT NULL RETURNING user_id, stored.sink`
@@ -184,13 +187,16 @@ export function postgresOutbox(connection: Connection): Outbox {
     revive: (letters, at) =>
       transaction(async ({ all, change }) => {
         const revived = await all<InQueue>(revive, [...columnsOf(letters), at])
-        if (revived.length > 0) await change(enqueueUnlessLeased, queuesOf(revived))
+        await all(lockQueues, queuesOf(revived))
+        await change(enqueueUnlessLeased, queuesOf(revived))
         return revived.length
       }),
 
     discard: (deliveries) =>
       transaction(async ({ all, change }) => {
+        await all(queuesOfGiven, columnsOf(deliveries))
         const discarded = await all<InQueue>(discard, columnsOf(deliveries))
+        // Also those whose deliveries were revived or distributed meanwhile.
         await all(lockQueues, queuesOf(discarded))
         await change(removeEmptyQueues, queuesOf(discarded))
         return discarded.length

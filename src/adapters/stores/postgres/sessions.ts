@@ -19,6 +19,8 @@ interface SessionRow {
   readonly system: string | null
 }
 
+const columns =
+  'digest, user_id, generation, sid, proved_at, methods, created_at, seen_at, idle_seconds, ends_at, network, browser, system'
 const put = `
   INSERT INTO @sessions (digest, user_id, generation, sid, proved_at, methods, created_at, seen_at, idle_seconds, ends_at,
     expires_at, network, browser, system)
@@ -53,10 +55,8 @@ export function postgresSessions({ all, one, change, sweep, now }: Connection): 
     },
 
     async find(digest) {
-      const row = await one<SessionRow>('SELECT * FROM @sessions WHERE digest = $1 AND expires_at > $2', [
-        digest,
-        now(),
-      ])
+      const find = `SELECT ${columns} FROM @sessions WHERE digest = $1 AND expires_at > $2`
+      const row = await one<SessionRow>(find, [digest, now()])
       return row === undefined ? null : fromRow(row)
     },
 
@@ -70,7 +70,7 @@ export function postgresSessions({ all, one, change, sweep, now }: Connection): 
     },
 
     async listOf(userId, limit) {
-      const list = 'SELECT * FROM @sessions WHERE user_id = $1 AND expires_at > $2 ORDER BY created_at DESC LIMIT $3'
+      const list = `SELECT ${columns} FROM @sessions WHERE user_id = $1 AND expires_at > $2 ORDER BY created_at DESC LIMIT $3`
       return (await all<SessionRow>(list, [userId, now(), limit ?? null])).map(fromRow)
     },
 

@@ -20,6 +20,7 @@ interface RequestRow {
 
 const asked = 'id, event_id, purpose, sealed_email, request_id, languages, asked_at'
 const bound = `${asked}, bound_fact, user_id`
+const columns = `${bound}, attempts, reason`
 
 // A repetition is counted, too: without a write, its faster answer would reveal it. The queue is full for every address.
 // Otherwise the answer would reveal which addresses have waiting requests.
@@ -28,10 +29,11 @@ const ask = `
   SELECT $1, $2, $3, $4, $5, $6::text[], $7::timestamptz, $8::timestamptz
   WHERE (SELECT count(*) FROM (SELECT 1 FROM @token_requests LIMIT ${maxWaitingRequests}) AS found) < ${maxWaitingRequests}
   ON CONFLICT (id) DO UPDATE SET asks = known.asks + 1`
+// A subquery of IN may run once for each row, and then exceeds its limit. An array is made once.
 const lease = `
-  UPDATE @token_requests SET ready_at = $1 WHERE id IN (
+  UPDATE @token_requests SET ready_at = $1 WHERE id = ANY (ARRAY(
     SELECT id FROM @token_requests WHERE ready_at <= $2 ORDER BY asked_at LIMIT $3 FOR UPDATE SKIP LOCKED
-  ) RETURNING *`
+  )) RETURNING ${columns}`
 const named = 'AS given (id, event_id) WHERE request.id = given.id AND request.event_id = given.event_id'
 const postpone = `
   UPDATE @token_requests AS request SET ready_at = $3, reason = coalesce($4, reason)
@@ -93,8 +95,9 @@ export function postgresTokenRequests({ all, one, change, sweep, now }: Connecti
     },
 
     async list(state, limit, after) {
-      const [table, key] = state === 'dead' ? ['dead_token_requests', 'event_id'] : ['token_requests', 'id']
-      const page = `SELECT * FROM @${table} WHERE ${key} > $1 ORDER BY ${key} LIMIT $2`
+      const [table, key, diedAt] =
+        state === 'dead' ? ['dead_token_requests', 'event_id', ', dead_at'] : ['token_requests', 'id', '']
+      const page = `SELECT ${columns}${diedAt} FROM @${table} WHERE ${key} > $1 ORDER BY ${key} LIMIT $2`
       const rows = await all<RequestRow>(page, [after ?? '', limit])
       const last = rows.at(-1)
       const next = state === 'dead' ? last?.event_id : last?.id

@@ -13,15 +13,16 @@ interface TokenRow {
   readonly expires_at: Date
 }
 
+const columns = 'purpose, user_id, digest, event_id, fact, created_at, expires_at'
 const put = `
-  INSERT INTO @tokens AS known (purpose, user_id, digest, event_id, fact, created_at, expires_at)
+  INSERT INTO @tokens AS known (${columns})
   VALUES ($1, $2, $3, $4, $5, $6, $7)
   ON CONFLICT (purpose, user_id) DO UPDATE SET digest = $3, event_id = $4, fact = $5, created_at = $6, expires_at = $7
   WHERE known.digest <> $3 OR known.expires_at <= $8`
 
 export function postgresTokens({ one, change, sweep, now }: Connection): TokenStore {
   const token = async (column: 'digest' | 'user_id', purpose: string, key: string): Promise<OneTimeToken | null> => {
-    const find = `SELECT * FROM @tokens WHERE purpose = $1 AND ${column} = $2 AND expires_at > $3`
+    const find = `SELECT ${columns} FROM @tokens WHERE purpose = $1 AND ${column} = $2 AND expires_at > $3`
     const row = await one<TokenRow>(find, [purpose, key, now()])
     return row === undefined ? null : fromRow(row)
   }

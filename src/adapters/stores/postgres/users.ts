@@ -26,7 +26,10 @@ interface UserRow {
   readonly version: number
 }
 
-const users = 'SELECT * FROM @users JOIN @user_private ON user_id = id'
+const users = `
+  SELECT id, email, is_active, is_superuser, is_verified, created_at, password_hash, password_version, is_owner_proved,
+    generation, kept_sid, ended_until, oauth_accounts, version
+  FROM @users JOIN @user_private ON user_id = id`
 const byId = `${users} WHERE id = $1`
 const byEmail = `${users} WHERE email_key = $1`
 const byAccount = `${users} WHERE id = (SELECT user_id FROM @oauth_claims WHERE account = $1)`
@@ -148,8 +151,9 @@ export function postgresUsers(connection: Connection): UserStore {
     if (written.written === 1 || !written.is_same || written.is_allowed) return written
     return await transaction(async ({ one, change }) => {
       await change(holdSuperusers)
-      if ((await one(otherSuperuser, [id])) === undefined) return 'last_superuser'
-      return (await write(one, true)) ?? nothing
+      const isAnother = (await one(otherSuperuser, [id])) !== undefined
+      const written = (await write(one, isAnother)) ?? nothing
+      return written.written === 1 || !written.is_same || written.is_allowed ? written : 'last_superuser'
     })
   }
 

@@ -43,7 +43,7 @@ export function addressOf(url: string): Address | null {
   return {
     user: user || undefined,
     password: password || undefined,
-    host: parsed.hostname.replace(/^\[|\]$/g, ''),
+    host: parsed.hostname.replace(/^\[|\]$/g, '').toLowerCase(),
     port: Number(parsed.port || usualPort),
     database,
     sslMode,
@@ -84,12 +84,12 @@ export function inherited(own: PostgresOptions, tenant: string): PostgresOptions
 export const poolKey = (url: string): string => `postgres ${url}`
 
 /** Throws `Unsuitable` if the file of the CA cannot be read. */
-export function tlsOf({ sslMode, caFile, host }: Address): ConnectionOptions | false {
+export function tlsOf({ sslMode, caFile }: Address): ConnectionOptions | false {
   if (sslMode === 'disable') return false
   if (sslMode === 'require') return { rejectUnauthorized: false }
   const ca = caFile === undefined ? {} : { ca: readCa(caFile) }
   if (sslMode === 'verify-ca') return { ...ca, checkServerIdentity: () => undefined }
-  return { ...ca, servername: host }
+  return ca // the driver compares the name of the host
 }
 
 function readCa(file: string): string {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Pool, PoolClient, QueryResult } from 'pg'
 import { Unavailable } from '../../../../domain/refusal.ts'
 import type { Lease } from '../../store-backend.ts'
@@ -25,12 +26,15 @@ export function connectionOf(driver: Driver, { value: pool, release }: Lease<Poo
   let isReady = false
   let isClosed = false
 
-  /** A named statement is parsed and planned once for each connection. */
+  /**
+   * A named statement is parsed and planned once for each connection. The name follows from the text, because other handles name
+   * their statements on the same connections.
+   */
   function statement(text: string) {
     const known = names.get(text)
     if (known !== undefined) return known
     const whole = text.replace(/@([a-z_]*)/g, (_, table) => (table === '' ? quotedSchema : `${quotedSchema}.${table}`))
-    const made = { name: `${schema} ${names.size}`.slice(-60), text: whole }
+    const made = { name: createHash('sha256').update(whole).digest('base64url'), text: whole }
     names.set(text, made)
     return made
   }
@@ -55,12 +59,12 @@ export function connectionOf(driver: Driver, { value: pool, release }: Lease<Poo
    * Runs `work` on a connection of the pool. A connection whose work did not end in time is dropped, never reused. No statement
    * is cancelled: a cancelled COMMIT that waits for a standby would become a success.
    */
-  function onClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+  function onClient<T>(work: (client: PoolClient) => Promise<T>, waitMs = longestWaitMs): Promise<T> {
     if (isClosed) return Promise.reject(new Unavailable('PostgreSQL was closed'))
     return new Promise((resolve, reject) => {
       let client: PoolClient | null = null
       let isOver = false
-      const timer = setTimeout(() => giveUp(new Unavailable('PostgreSQL does not answer in time')), longestWaitMs)
+      const timer = setTimeout(() => giveUp(new Unavailable('PostgreSQL does not answer in time')), waitMs)
       underWay.add(giveUp)
 
       function end(isBroken: boolean): boolean {
@@ -99,14 +103,15 @@ export function connectionOf(driver: Driver, { value: pool, release }: Lease<Poo
 
   const isOfServer = (error: unknown): boolean => error instanceof driver.DatabaseError
 
-  /** Repeats what the server undid because of another transaction. */
-  async function repeated<T>(work: () => Promise<T>): Promise<T> {
+  /** Repeats what the server undid because of another transaction. All attempts share the time of one operation. */
+  async function repeated<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const end = performance.now() + longestWaitMs
     for (let attempt = 1; ; attempt++) {
       try {
-        return await work()
+        return await onClient(work, end - performance.now())
       } catch (error) {
         const cause = error instanceof Unavailable ? error.cause : error
-        if (!isRolledBack(driver, cause) || attempt === maxAttempts) throw error
+        if (!isRolledBack(driver, cause) || attempt === maxAttempts || performance.now() > end) throw error
       }
     }
   }
@@ -117,7 +122,7 @@ export function connectionOf(driver: Driver, { value: pool, release }: Lease<Poo
 
   async function run<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
     requireReady()
-    return await repeated(() => onClient((client) => work(queriesOf(client))))
+    return await repeated((client) => work(queriesOf(client)))
   }
 
   /** COMMIT of a failed transaction succeeds, and its result says ROLLBACK. */
@@ -143,7 +148,7 @@ export function connectionOf(driver: Driver, { value: pool, release }: Lease<Poo
 
     async transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
       requireReady()
-      return await repeated(() => onClient((client) => inTransaction(client, work)))
+      return await repeated((client) => inTransaction(client, work))
     },
 
     /** Like `transaction`, for `prepare`: the store need not be ready. */
@@ -153,10 +158,12 @@ export function connectionOf(driver: Driver, { value: pool, release }: Lease<Poo
     /** The unique key that a refused write found taken; `null` for another error. */
     takenKey: (error: unknown): string | null => takenKey(driver, error),
 
-    /** Deletes at most `limit` rows that match. Returns how many. */
+    /** Deletes at most `limit` rows that match. Returns how many. A subquery of `IN` may run once for each row, an array does not. */
     sweep(table: string, key: string, { where, order }: { where: string; order: string }, at: Date, limit: number) {
       const chosen = `SELECT ${key} FROM @${table} WHERE ${where} ORDER BY ${order} LIMIT $2 FOR UPDATE SKIP LOCKED`
-      return run(({ change }) => change(`DELETE FROM @${table} WHERE ${key} IN (${chosen}) AND ${where}`, [at, limit]))
+      return run(({ change }) =>
+        change(`DELETE FROM @${table} WHERE ${key} = ANY (ARRAY(${chosen})) AND ${where}`, [at, limit]),
+      )
     },
 
     async ping(): Promise<void> {

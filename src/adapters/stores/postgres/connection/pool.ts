@@ -25,6 +25,8 @@ export function openPool(driver: Driver, url: string): Pool {
     connectionTimeoutMillis: 1_500,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
+    // Whatever the database or the user has as its default: the driver reads dates of this style alone.
+    options: '-c datestyle=ISO -c default_transaction_isolation=read\\ committed',
     // The server ends what the client has given up.
     statement_timeout: 2_000,
     lock_timeout: 1_500,

@@ -42,7 +42,8 @@ export async function explained<T>(work: () => Promise<T>): Promise<T> {
 }
 
 function reasonOf(error: unknown): string | undefined {
-  if (!(error instanceof Error && 'code' in error)) return undefined
+  if (!(error instanceof Error)) return undefined
+  if (!('code' in error)) return unmendableOfDriver.find(([message]) => message.test(error.message))?.[1]
   const code = String(error.code)
   return unmendable[code] ?? (ofCertificate.test(code) ? untrusted : undefined)
 }
@@ -50,6 +51,15 @@ function reasonOf(error: unknown): string | undefined {
 const ofCertificate = /^(CERT_(?!NOT_YET_VALID)|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT_)/
 const untrusted =
   'the certificate of the server is not trusted. If a CA of your own signed it, name the file of this CA in sslrootcert of the address'
+
+/** The driver's own errors have no codes. */
+const unmendableOfDriver = [
+  [/^SASL: .*password must/, 'it asks for a password, and its address has none'],
+  [
+    /^The server does not support SSL/,
+    'the server has no TLS. Switch it on there, or write sslmode=disable in its address',
+  ],
+] as const
 
 const unmendable: Readonly<Record<string, string>> = {
   '28P01': 'it refuses the user name or the password in its address',

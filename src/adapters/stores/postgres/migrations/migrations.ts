@@ -10,12 +10,14 @@ export const knownSchema = lastOf(migrations)
 
 /** `null` for a schema that does not exist or is empty. Throws `Unsuitable` for one with tables of other programs. */
 export async function schemaVersion({ all, one }: Queries, schema: string): Promise<Schema | null> {
-  const tables = await all<{ table_name: string }>(
-    'SELECT table_name FROM information_schema.tables WHERE table_schema = $1',
+  // The catalogue also lists the tables that this user has no rights on, unlike information_schema.
+  const tables = await all<{ name: string }>(
+    `SELECT relname AS name FROM pg_class JOIN pg_namespace AS space ON space.oid = relnamespace
+    WHERE nspname = $1 AND relkind IN ('r', 'p', 'v', 'm', 'f')`,
     [schema],
   )
   if (tables.length === 0) return null
-  if (!tables.some(({ table_name }) => table_name === 'meta')) {
+  if (!tables.some(({ name }) => name === 'meta')) {
     throw new Unsuitable(`the schema ${schema} has tables of another program: choose an unused one`)
   }
   const found = await one<{ value: string }>(`SELECT value FROM @meta WHERE name = 'schema'`)
@@ -40,7 +42,9 @@ export async function migrateSchema(queries: Queries, schema: string, mayMigrate
   const steps = missingMigrations(before, migrations)
   if (steps.length === 0) return true
   if (before === null) {
-    await change(`CREATE SCHEMA IF NOT EXISTS @`)
+    // IF NOT EXISTS would demand the right to create schemas also of the owner of this one.
+    if ((await one('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema])) === undefined)
+      await change('CREATE SCHEMA @')
     await change('CREATE TABLE IF NOT EXISTS @meta (name text COLLATE "C" PRIMARY KEY, value text NOT NULL)')
   }
   for (const step of steps) await step.run(queries)
