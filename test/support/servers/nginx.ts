@@ -35,7 +35,10 @@ interface WayBelow {
   readonly service: number
 }
 
-/** nginx that passes on `path` and `/.well-known/`, as docs/operations.md shows it. */
+/**
+ * nginx that passes on `path` and `/.well-known/`, as docs/operations.md shows it. It looks like a browser, so that the pages for
+ * this machine can be tried through it.
+ */
 export async function startNginxBelow(path: string, ways: readonly [WayBelow, ...WayBelow[]]): Promise<Nginx> {
   const servers = ways.map(({ kind, listen, service }) => {
     const upstream = `http://127.0.0.1:${service}`
@@ -43,6 +46,7 @@ export async function startNginxBelow(path: string, ways: readonly [WayBelow, ..
       listen 127.0.0.1:${listen};
       proxy_http_version 1.1;
       proxy_set_header Host $http_host;
+      proxy_set_header Connection keep-alive;
       location ${path}/ { proxy_pass ${upstream}${kind === 'removed' ? '/' : ''}; }
       location /.well-known/change-password { proxy_pass ${upstream}; }
     }`
