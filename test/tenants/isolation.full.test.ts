@@ -271,6 +271,7 @@ describe('two tenants with the same people', () => {
         await same('GET', `/users/${theirs.id}/sessions`, by())
         await same('DELETE', `/users/${theirs.id}/sessions`, by())
         await same('DELETE', `/users/${theirs.id}/sessions/${sessionId}`, by())
+        await same('GET', '/account/password/check', by())
         await same('GET', '/users/me/oauth-accounts', by())
         await same('POST', '/auth/jwt/logout', by())
         await same('POST', '/auth/cookie/logout', by())
