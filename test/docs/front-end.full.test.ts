@@ -47,7 +47,7 @@ await signOut()
 console.log(email)
 `
 
-/** Who calls with these headers, and what is known after the accounts are down. */
+/** Prints the callers with these headers, and the user that the API still knows while the accounts are down. */
 const pythonUse = `import json, sys
 import accounts
 asked = json.loads(sys.argv[1])

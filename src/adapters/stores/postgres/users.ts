@@ -107,7 +107,7 @@ const remove = `
     EXISTS (SELECT 1 FROM @user_private WHERE user_id = $1 AND version = $2) AS is_same,
     $6 OR ${isNoSuperuser} AS is_allowed, false AS is_full`
 
-// Whoever ends the rights of a superuser holds this row, so that two of them do not end each other's.
+// A transaction that ends the rights of a superuser holds this row, so that no two superusers end the rights of each other.
 const holdSuperusers = `
   INSERT INTO @meta AS known (name, value) VALUES ('superusers', '')
   ON CONFLICT (name) DO UPDATE SET value = known.value`

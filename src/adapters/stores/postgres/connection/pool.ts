@@ -25,7 +25,8 @@ export function openPool(driver: Driver, url: string): Pool {
     connectionTimeoutMillis: 1_500,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
-    // Whatever the database or the user has as its default: the driver reads dates of this style alone.
+    // A database or a role may have other defaults. The driver reads dates of this style alone, and a transaction here reads
+    // after its lock what others have committed before it.
     options: '-c datestyle=ISO -c default_transaction_isolation=read\\ committed',
     // The server ends what the client has given up.
     statement_timeout: 2_000,
