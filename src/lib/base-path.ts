@@ -1,6 +1,6 @@
-/** The path of an address without its final slash: `/accounts` of `https://example.com/accounts`, empty for an origin. */
-export function basePathOf(url: string): string {
-  return new URL(url).pathname.replace(/\/$/, '')
+/** The path of an address without its final slash: `/accounts` of `https://example.com/accounts`, empty for an origin or none. */
+export function basePathOf(url: string | undefined): string {
+  return url === undefined ? '' : new URL(url).pathname.replace(/\/$/, '')
 }
 
 /** `/auth/register` of `/accounts/auth/register`. A proxy may have removed the base already. */

@@ -113,7 +113,7 @@ async function failingOf(tenants: OpenTenants<Tenant>): Promise<readonly Failing
 /** The OpenAPI document of the common settings. No tenant has to be open for it. */
 function documentOf(settings: Settings, operations: Mounted): object {
   const { by, pathPrefix, header } = settings.tenants
-  const base = basePathOf(settings.http.publicUrl ?? 'http://localhost')
+  const base = basePathOf(settings.http.publicUrl)
   const backends = enabledOf(settings.backends).map(([name, own]) => ({
     backend: { name, transport: transportOf(own) },
     loginPath: by === 'header' || by === 'path' ? null : `${base}${own.prefix}/login`,
@@ -251,7 +251,7 @@ type ComesBack = 'to this page' | 'by redirect' | 'elsewhere'
 
 /** The documents belong to no tenant, so their path has none. `null` if they are off. */
 function docsPathOf({ docs, http }: Settings): string | null {
-  return docs.enabled ? `${basePathOf(http.publicUrl ?? 'http://localhost')}/docs` : null
+  return docs.enabled ? `${basePathOf(http.publicUrl)}/docs` : null
 }
 
 /** The settings that the page at `/try` needs. */

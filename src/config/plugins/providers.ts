@@ -40,7 +40,7 @@ export function postsCallback(kind: string): boolean {
   return providers.some((one) => one.kind === kind && 'postsCallback' in one)
 }
 
-/** A warning about options of a provider that have no effect; `null` for none. */
+/** A warning about options of a provider that have no effect or are a risk; `null` for none. */
 export function doubtOf({ kind, ...options }: { readonly kind: string }): string | null {
   const found = providers.find((one) => one.kind === kind)
   if (found === undefined || !('doubt' in found)) return null

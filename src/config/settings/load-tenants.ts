@@ -197,7 +197,7 @@ export function processSettingsIn(own: Readonly<Record<string, unknown>>): strin
 /** The path of the request names the tenant, so it is not known yet which path to remove before. */
 function objectionToBase(publicUrl: unknown, { common: { http, tenants } }: From): string | null {
   if (tenants.by !== 'path' || typeof publicUrl !== 'string' || !URL.canParse(publicUrl)) return null
-  const base = basePathOf(http.publicUrl ?? 'http://localhost')
+  const base = basePathOf(http.publicUrl)
   return basePathOf(publicUrl) === base ? null : `must have the path of the common http.publicUrl (${base || 'none'})`
 }
 

@@ -30,8 +30,11 @@ export function routingOf(settings: Settings, current: () => LoadedTenants): Ten
     }
   })
   const tenantOf = finderOf(settings, current)
-  const commonBase = baseIn(settings)
-  const bases = latest(current, ({ enabled }) => new Map([...enabled].map(([id, one]) => [id, baseIn(one.settings)])))
+  const commonBase = basePathOf(settings.http.publicUrl)
+  const bases = latest(
+    current,
+    ({ enabled }) => new Map([...enabled].map(([id, one]) => [id, basePathOf(one.settings.http.publicUrl)])),
+  )
   const baseOf: (request: Parameters<FindTenant>[0]) => string =
     by === 'path' ? () => commonBase : (request) => bases().get(tenantOf(request).id ?? defaultTenant) ?? commonBase
   const corsOf = (id: string) => known().cors.get(id) ?? commonCors
@@ -46,10 +49,6 @@ export function routingOf(settings: Settings, current: () => LoadedTenants): Ten
     corsOf,
     corsOfAll: () => known().ofAll,
   }
-}
-
-function baseIn({ http }: Settings): string {
-  return http.publicUrl === undefined ? '' : basePathOf(http.publicUrl)
 }
 
 /** Computes a value from the tenants, once after each reload. */

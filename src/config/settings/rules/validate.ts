@@ -120,7 +120,7 @@ function* judgePaths(settings: Settings): Generator<Objection> {
 /** A request whose path begins like a route would be ambiguous, because proxies may remove the path of the public URL. */
 function* judgeBase(settings: Settings): Generator<Objection> {
   const { http, tenants } = settings
-  const base = basePathOf(http.publicUrl ?? 'http://localhost').toLowerCase()
+  const base = basePathOf(http.publicUrl).toLowerCase()
   if (base === '') return
   const own = [...Object.values(pagePaths).flat(), ...pathsOfService.map((one) => one.split(' ')[1] ?? '')]
   const known = [
