@@ -15,7 +15,7 @@ const languages = {
     unverified: 'not verified',
     checkedMail: 'If there is an account for',
     confirmed: 'is verified.',
-    passwordSet: 'Your new password is set',
+    passwordSet: 'Every session has ended. Please sign in again.',
     signedOut: 'You are signed out.',
     everywhere: 'Every session has ended.',
     badLogin: 'The address or the password is wrong.',
@@ -25,7 +25,7 @@ const languages = {
     unverified: 'nicht bestätigt',
     checkedMail: 'Wenn es ein Konto für',
     confirmed: 'ist bestätigt.',
-    passwordSet: 'Ihr neues Passwort gilt',
+    passwordSet: 'Alle Sitzungen sind beendet. Bitte melden Sie sich neu an.',
     signedOut: 'Sie sind abgemeldet.',
     everywhere: 'Alle Sitzungen sind beendet.',
     badLogin: 'Die Adresse oder das Passwort ist falsch.',
@@ -36,13 +36,15 @@ const languages = {
 const sessionTexts = {
   'en-GB': {
     end: 'End Unknown browser',
-    used: 'last used 2 h ago',
+    now: 'active now',
+    used: 'last active 2 h ago',
     signedOut: 'Unknown browser is signed out.',
     thisBrowser: 'this browser',
   },
   'de-AT': {
     end: 'Unbekannter Browser beenden',
-    used: 'zuletzt benutzt vor 2 h',
+    now: 'jetzt aktiv',
+    used: 'zuletzt aktiv vor 2 h',
     signedOut: 'Unbekannter Browser ist abgemeldet.',
     thisBrowser: 'dieser Browser',
   },
@@ -157,7 +159,7 @@ describe('the pages at /account in a browser', () => {
 
   for (const [locale, words, signInFirst] of [
     ['en-GB', 'Until then, your present address counts.', 'Please sign in first.'],
-    ['de-AT', 'Bis dahin gilt Ihre jetzige Adresse.', 'Bitte melden Sie sich zuerst an.'],
+    ['de-AT', 'Bis dahin gilt Ihre bisherige Adresse.', 'Bitte melden Sie sich zuerst an.'],
   ] as const) {
     it(`show that a new address waits for its link and a sign-in (${locale})`, async () => {
       const [email, other] = ['grace@example.com', 'hopper@example.com']
@@ -237,12 +239,12 @@ describe('the pages at /account in a browser', () => {
     await submit({ email })
     await says('#message', email)
     await page.goto(`${service.url}/account/reset#token=${oldToken}`)
-    await says('#message', 'This link does not work any more.')
     await page.getByRole('heading', { name: 'This link does not work any more' }).waitFor()
+    await says('#message', 'The link was used already, or it is too old.')
     await page.goto(`${service.url}/account/reset#token=${await tokenOf('on_after_forgot_password', email)}`)
-    await page.locator('#message', { hasText: 'any more' }).waitFor({ state: 'hidden' })
+    await page.locator('#message', { hasText: 'too old' }).waitFor({ state: 'hidden' })
     await submit({ password: newPassword })
-    await says('#message', 'Your new password is set')
+    await page.getByRole('heading', { name: 'Your new password is set' }).waitFor()
   })
 
   for (const [locale, words] of [
@@ -285,12 +287,13 @@ describe('the pages at /account in a browser', () => {
     })
   })
 
-  for (const [locale, { end, signedOut, thisBrowser, used }] of Object.entries(sessionTexts)) {
+  for (const [locale, { end, now, signedOut, thisBrowser, used }] of Object.entries(sessionTexts)) {
     it(`show where the user is signed in, and end the other sessions (${locale})`, async () => {
       const email = `joan-${locale.toLowerCase()}@example.com`
       await openBrowser(locale)
       await signUp(email)
       await says('#sessions li', thisBrowser)
+      await says('#sessions li', now)
       expect(await page.locator('#sessions li').count()).to.equal(1)
       const elsewhere = await logInByCookie(service.url, email)
       await page.clock.setFixedTime(Date.now() + 2 * 60 * 60 * 1000 + 5000)
@@ -407,7 +410,7 @@ describe('the pages at /account in a browser', () => {
     await page.clock.install()
     await signUp('curie@example.com')
     await page.click('#resend')
-    await says('#link-sent', 'Please open the link')
+    await says('#link-sent', 'You can request another one after a minute.')
     expect(await page.isVisible('#resend')).to.equal(false)
     await page.reload()
     await says('#link-sent', 'Please open the link')

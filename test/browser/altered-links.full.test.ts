@@ -15,15 +15,15 @@ const languages = {
   'en-GB': {
     lost: 'Its last part was lost on the way.',
     notWhole: 'This link is not complete.',
-    dead: 'This link does not work any more.',
+    dead: 'The link was used already, or it is too old.',
     withoutTls: 'did not keep its cookie, because this page has no encryption (https).',
     blocked: 'your browser blocks cookies.',
   },
   'de-AT': {
-    lost: 'Sein letzter Teil ging unterwegs verloren.',
-    notWhole: 'Dieser Link ist nicht vollständig.',
-    dead: 'Dieser Link funktioniert nicht mehr.',
-    withoutTls: 'das Cookie nicht behalten, weil diese Seite nicht verschlüsselt ist (https).',
+    lost: 'Sein letzter Teil ist unterwegs verloren gegangen.',
+    notWhole: 'Dieser Link ist unvollständig.',
+    dead: 'Der Link wurde schon benutzt oder ist zu alt.',
+    withoutTls: 'das Cookie nicht gespeichert, weil diese Seite nicht verschlüsselt ist (https).',
     blocked: 'Ihr Browser blockiert Cookies.',
   },
 }
@@ -81,7 +81,7 @@ describe('links and cookies that do not arrive whole, in a browser', () => {
     await page.goto(`${service.url}/account/reset%23token=${links.reset}.`)
     await page.fill('#password', newPassword)
     await page.click('#form button:not([type])')
-    await watched.says('#message', 'Your new password is set')
+    await watched.says('#title', 'Your new password is set')
   })
 
   for (const [locale, texts] of Object.entries(languages)) {

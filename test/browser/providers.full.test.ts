@@ -88,6 +88,8 @@ describe('the buttons of providers on the pages at /account', () => {
     await says('#email', email)
     await says('#accounts', `Acme ${email}`)
     await says('#password-state', 'No password yet')
+    await says('#accounts', 'Without this account you could not sign in any more.')
+    expect(await page.getByRole('button', { name: 'Unlink' }).count()).to.equal(0)
 
     await page.click('#sign-out')
     await page.waitForURL(/\/account\/sign-in$/)
@@ -198,6 +200,7 @@ describe('the buttons of providers on the pages at /account', () => {
     await page.click('#form button:not([type])')
     await says('#message', 'Your password is set')
     await page.getByRole('link', { name: 'Change your password' }).waitFor()
+    await page.getByRole('button', { name: `Unlink Acme, ${email}` }).waitFor()
   })
 
   it('show a failed journey once', async () => {

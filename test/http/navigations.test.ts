@@ -59,7 +59,7 @@ describe('a navigation that fails', () => {
     expectPage(
       await open('/nothing', { 'Accept-Language': 'de' }),
       404,
-      'Dieser Link ist nicht vollständig, oder die Seite gibt es nicht.',
+      'Dieser Link ist unvollständig, oder es gibt die Seite nicht.',
     )
     expectPage(await open('/nothing', {}, bare), 404, 'This link is not complete, or the page does not exist.')
   })
@@ -99,7 +99,7 @@ describe('a navigation that fails', () => {
     expect(again.text).to.include('href="/account/sign-in"')
     expectPage(await open(callback({ error: 'access_denied' })), 400, 'You cancelled, or the other service refused.')
     expectPage(await open(callback({})), 400, 'This link is not complete.')
-    expectPage(await open(callback({}), { 'Accept-Language': 'de' }), 400, 'Dieser Link ist nicht vollständig.')
+    expectPage(await open(callback({}), { 'Accept-Language': 'de' }), 400, 'Dieser Link ist unvollständig.')
     const down = await begun(visitor)
     acme.instead('token', { status: 503 })
     const failed = await open(callback(down), { cookie: cookiesOf(visitor) })

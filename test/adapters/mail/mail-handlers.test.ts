@@ -112,7 +112,7 @@ describe('mail as a handler', () => {
       expect(names()).to.deep.equal(expected)
       if (call.changes?.passwordRemoved) expect(sent[0]?.subject).to.equal('Ihr Passwort wurde entfernt')
       else if (names()[0]?.[0] === 'passwordChanged') expect(sent[0]?.subject).to.equal('Ihr Passwort wurde geändert')
-      if (call.changes?.oauthLinked) expect(sent[0]?.text).to.contain('Das GOOGLE-Konto ada@gmail.example')
+      if (call.changes?.oauthLinked) expect(sent[0]?.text).to.contain('Mit dem GOOGLE-Konto ada@gmail.example')
     }
   })
 

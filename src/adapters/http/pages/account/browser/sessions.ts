@@ -16,10 +16,10 @@ function rowOf({ id, browser, system, network, is_current: isCurrent, ...times }
   const name = [browser, system].filter((part) => part !== null).join(', ') || texts.unknownBrowser
   const title = element('div', {}, element('b', {}, name))
   if (isCurrent) title.append(' ', element('span', { class: 'badge good' }, texts.thisBrowser))
-  const last = isCurrent ? texts.now : ago(times.last_used_at)
-  const used = last === texts.now ? last : filled(texts.lastUsed, { time: last })
+  const last = isCurrent ? null : ago(times.last_used_at)
+  const used = last === null ? texts.activeNow : filled(texts.lastUsed, { time: last })
   const first = ago(times.created_at)
-  const parts = [network, used, first === last ? null : filled(texts.signedInAt, { time: first })]
+  const parts = [network, used, first === null || first === last ? null : filled(texts.signedInAt, { time: first })]
   const exact = [
     filled(texts.lastUsed, { time: dateOf(times.last_used_at) }),
     filled(texts.signedInAt, { time: dateOf(times.created_at) }),

@@ -12,7 +12,7 @@ export const en = {
   or: 'or',
   continueWith: 'Continue with {provider}',
   back: 'Back to your account',
-  nameHint: 'The setting pages.name puts your own name above.',
+  nameHint: 'For the operator: pages.name sets the name above.',
   signIn: { title: 'Sign in', button: 'Sign in', forgot: 'Forgot your password?', signUp: 'Create an account' },
   signUp: {
     title: 'Create an account',
@@ -46,7 +46,7 @@ export const en = {
     everywhere: 'Sign out everywhere',
     everywhereHint: 'Ends every session, on this device and all others.',
     resend: 'Send a link to verify it',
-    linkSent: 'Please open the link that we sent to this address.',
+    linkSent: 'Please open the link that we sent to this address. You can request another one after a minute.',
   },
   deletion: {
     open: 'Delete account',
@@ -95,7 +95,7 @@ export const en = {
     /** The titles of pages after their forms. */
     titles: {
       mailSent: 'Check your mail',
-      passwordSet: 'Your password is set',
+      passwordSet: 'Your new password is set',
       verify: 'Verify your address',
       verified: 'Your address is verified',
       rejected: 'Thank you',
@@ -108,9 +108,10 @@ export const en = {
     notDeleted: 'Your account cannot be deleted: {reason}.',
     forgotSent: 'If there is an account for {email}, a message is on its way.',
     linkSent: 'A message is on its way to {email}.',
-    checkMail: 'Please open the link in the message that we sent to {email}.',
+    checkMail:
+      'Please open the link in the message that we sent to {email}. You can request another one after a minute.',
     resend: 'Send the link again',
-    passwordSet: 'Your new password is set, and every session has ended.',
+    passwordSet: 'Every session has ended. Please sign in again.',
     toSignIn: 'Sign in',
     verifiedNow: '{email} is verified.',
     toAccount: 'Go to your account',
@@ -142,10 +143,10 @@ export const en = {
     linkLabel: 'Link {provider}',
     unknownBrowser: 'Unknown browser',
     thisBrowser: 'this browser',
-    now: 'now',
+    activeNow: 'active now',
     ago: '{time} ago',
     signedInAt: 'signed in {time}',
-    lastUsed: 'last used {time}',
+    lastUsed: 'last active {time}',
     endSession: 'End',
     endSessionLabel: 'End {name}, {used}',
     sessionEnded: '{name} is signed out.',
@@ -161,7 +162,7 @@ export const en = {
       REGISTER_USER_ALREADY_EXISTS: 'There is an account with this address already.',
       UPDATE_USER_EMAIL_ALREADY_EXISTS: 'There is an account with this address already.',
       UPDATE_USER_BAD_CURRENT_PASSWORD: 'This is not your current password.',
-      RESET_PASSWORD_BAD_TOKEN: 'This link does not work any more. Please request a new one.',
+      RESET_PASSWORD_BAD_TOKEN: 'The link was used already, or it is too old. Please request a new one.',
       VERIFY_USER_BAD_TOKEN:
         'This link does not work any more. Your account shows whether your address is verified, and can send a new link.',
       VERIFY_USER_ALREADY_VERIFIED: 'This address is verified already.',
@@ -173,7 +174,7 @@ export const en = {
       OAUTH_USER_ALREADY_EXISTS:
         'There is an account with your address already. Sign in with your password, then link the other account.',
       OAUTH_ACCOUNT_ALREADY_LINKED: 'That account belongs to another user.',
-      OAUTH_LAST_CREDENTIAL: 'Without it you could not sign in any more. Please set a password first.',
+      OAUTH_LAST_CREDENTIAL: 'Without this account you could not sign in any more. Please set a password first.',
       'Bad Request': 'You cancelled, or the other service refused. Nothing has changed.',
       Unauthorized: 'Your session has ended. Please sign in again.',
       Forbidden: 'This is not allowed.',

@@ -6,8 +6,14 @@ import { showSessions } from '../sessions.ts'
 const { routes, providers } = data
 const here = location.origin + location.pathname
 
-async function showPassword(): Promise<void> {
-  const isSet = await hasPassword()
+async function showWaysIn(): Promise<void> {
+  const list = request<readonly LinkedAccount[]>('GET', `${routes.users}/me/oauth-accounts`)
+  const [isPasswordSet, accounts] = await Promise.all([hasPassword(), list])
+  showPassword(isPasswordSet)
+  showAccounts(accounts, isPasswordSet)
+}
+
+function showPassword(isSet: boolean): void {
   byId('password-state').textContent = isSet ? '••••••••' : texts.noPassword
   if (isSet) return
   const link = byId('change-password')
@@ -15,11 +21,13 @@ async function showPassword(): Promise<void> {
   link.removeAttribute('aria-label')
 }
 
-async function showAccounts(): Promise<void> {
-  const accounts = await request<readonly LinkedAccount[]>('GET', `${routes.users}/me/oauth-accounts`)
+function showAccounts(accounts: readonly LinkedAccount[], isPasswordSet: boolean): void {
+  const usable = accounts.filter((one) => providers.some(({ name }) => name === one.oauth_name))
   byId('linked').hidden = accounts.length === 0 && providers.every(({ associate }) => associate === null)
   byId('none-linked').hidden = accounts.length > 0
-  byId('accounts').replaceChildren(...accounts.map(rowOf))
+  byId('accounts').replaceChildren(
+    ...accounts.map((one) => rowOf(one, isPasswordSet || usable.some((other) => other !== one))),
+  )
   for (const { name, label, associate } of providers) {
     if (associate === null) continue
     const isLinked = accounts.some((one) => one.oauth_name === name)
@@ -29,18 +37,19 @@ async function showAccounts(): Promise<void> {
   }
 }
 
-function rowOf({ id, oauth_name: name, account_email: email }: LinkedAccount): HTMLElement {
+function rowOf({ id, oauth_name: name, account_email: email }: LinkedAccount, canUnlink: boolean): HTMLElement {
   const known = providers.find((one) => one.name === name) // the settings may no longer have it
   const { label: provider = name, icon = null, associate: prefix = null } = known ?? {}
   const value = element('div', {}, element('p', { class: 'hint' }, provider), ' ', ...breakable(email))
   const row = element('li', {}, iconOf(provider, icon), value)
-  if (prefix !== null) {
+  if (prefix !== null && !canUnlink) value.append(element('p', { class: 'hint' }, texts.errors.OAUTH_LAST_CREDENTIAL))
+  if (prefix !== null && canUnlink) {
     const label = filled(texts.unlinkLabel, { provider, email })
     const button = element('button', { type: 'button', class: 'quiet', 'aria-label': label }, texts.unlink)
     onClick(button, () =>
       asUser(async () => {
         await request('DELETE', `${prefix}/${id}`)
-        await showAccounts()
+        await showWaysIn()
         say(filled(texts.unlinked, { provider }))
         byId('title').focus()
       }),
@@ -89,7 +98,7 @@ async function show(): Promise<void> {
   byId('state').textContent = isVerified ? texts.verified : texts.unverified
   byId('state').classList.add(isVerified ? 'good' : 'warn')
   if (!isVerified && routes.verify !== null) sendLinkOnClick(byId('resend'), email, byId('link-sent'))
-  await Promise.all([showPassword(), showAccounts(), showSessions()])
+  await Promise.all([showWaysIn(), showSessions()])
   const error = takeError()
   if (error !== null) say(problemOf(error).message, 'bad')
   byId('loading').hidden = true
