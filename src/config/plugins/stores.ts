@@ -34,8 +34,8 @@ const prefix = Type.Optional(
 
 const schema = Type.Optional(
   Type.String({
-    pattern: '^[a-z_][a-z0-9_]{0,62}$',
-    expects: 'lower-case letters, digits and _, at most 63',
+    pattern: '^[a-z_][a-z0-9_]{0,29}$', // with _ and a tenant's name, which has at most 32 characters: 63
+    expects: 'lower-case letters, digits and _, at most 30',
     otherwise: '`portcullis`; `portcullis_<tenant>` for a tenant that inherits the address',
     description: 'Schema of the tables. The service creates it.',
   }),

@@ -131,6 +131,11 @@ describe('the place of a tenant’s records', () => {
         expect(postgresBackend.placeOf({ url }), url).to.equal('a.example:5432/accounts/portcullis')
       }
     })
+
+    it('is a schema of the tenant when the address is inherited', () => {
+      const own = { url: 'postgres://a.example/accounts' }
+      expect(postgresBackend.inherited(own, 'acme')).to.deep.equal({ ...own, schema: 'portcullis_acme' })
+    })
   })
 
   describe('in SQLite', () => {

@@ -124,6 +124,20 @@ describe('settings of tenants', () => {
       }
     })
 
+    it('have a name of their own in PostgreSQL, which cuts longer ones', async () => {
+      const settings = (length: number) => {
+        const users = { kind: 'postgres', url: 'postgres://db.internal/accounts', schema: 's'.repeat(length) }
+        return list(
+          { [`${'a'.repeat(31)}1`]: {}, [`${'a'.repeat(31)}2`]: {} },
+          { secret: goodSecret, stores: { users } },
+        )
+      }
+      const { enabled } = await load(settings(30))
+      const names = [...enabled.values()].map(({ settings }) => String(settings.stores.users.schema).slice(0, 63))
+      expect(new Set(names)).to.have.lengthOf(2)
+      expect(pathsOf(await folder.faults(settings(31)))).to.deep.equal(['stores.users.schema'])
+    })
+
     it('stay unchanged if the tenant has its own address', async () => {
       const own = { users: { kind: 'mongo', url: 'mongodb://other.internal/acme' }, sessions: { prefix: 'mine:' } }
       const common = { secret: goodSecret, stores: { users: mongo, sessions: redis, tokens: redis } }

@@ -28,9 +28,6 @@ type SslMode = (typeof sslModes)[number]
 const usualPort = 5432
 const knownOptions = new Set(['sslmode', 'sslrootcert'])
 export const usualSchema = 'portcullis'
-/** PostgreSQL cuts longer names (section 4.1.1 of its manual). */
-const longestName = 63
-
 /** `null` for an address that cannot be used. */
 export function addressOf(url: string): Address | null {
   const parsed = URL.parse(url)
@@ -75,9 +72,12 @@ export function placeOf(options: PostgresOptions): string | null {
   return address && `${address.host}:${address.port}/${address.database}/${schemaOf(options)}`
 }
 
-/** The tenant gets a schema of its own in the same database. */
+/**
+ * The tenant gets a schema of its own in the same database. The settings bound both parts, because PostgreSQL cuts names after
+ * 63 bytes (section 4.1.1 of its manual).
+ */
 export function inherited(own: PostgresOptions, tenant: string): PostgresOptions {
-  return { ...own, schema: `${schemaOf(own)}_${tenant}`.slice(0, longestName) }
+  return { ...own, schema: `${schemaOf(own)}_${tenant}` }
 }
 
 /** Equal for addresses that can share a pool: they differ only in the schema. */

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import type { Pool, PoolClient, QueryResult } from 'pg'
+import type { PoolClient, QueryResult } from 'pg'
 import { Unavailable } from '../../../../domain/refusal.ts'
 import type { Lease } from '../../store-backend.ts'
-import { type Driver, isOutage, isRolledBack, takenKey } from './faults.ts'
+import { type Driver, isOutage, isRolledBack, leavesConnection, takenKey } from './faults.ts'
+import type { Borrowed, SharedPool } from './pool.ts'
 
 /** Statements of the store. `@name` in a text is the table `name` of the schema, and `@` alone the schema. */
 export interface Queries {
@@ -19,7 +20,13 @@ const longestWaitMs = 1_900
 const maxAttempts = 4
 
 /** Opens a schema of a database whose pool other handles may share. */
-export function connectionOf(driver: Driver, { value: pool, release }: Lease<Pool>, schema: string, now: () => Date) {
+export function connectionOf(
+  driver: Driver,
+  { value: pool, release }: Lease<SharedPool>,
+  schema: string,
+  now: () => Date,
+) {
+  pool.join(schema)
   const quotedSchema = driver.escapeIdentifier(schema)
   const names = new Map<string, { readonly name: string; readonly text: string }>()
   const underWay = new Set<(reason: Unavailable) => void>()
@@ -58,11 +65,17 @@ export function connectionOf(driver: Driver, { value: pool, release }: Lease<Poo
   /**
    * Runs `work` on a connection of the pool. A connection whose work did not end in time is dropped, never reused. No statement
    * is cancelled: a cancelled COMMIT that waits for a standby would become a success.
+   *
+   * @param turn the schema whose share of the pool is used; `null` for work that must not wait for other operations
    */
-  function onClient<T>(work: (client: PoolClient) => Promise<T>, waitMs = longestWaitMs): Promise<T> {
+  function onClient<T>(
+    work: (client: PoolClient) => Promise<T>,
+    turn: string | null = null,
+    waitMs = longestWaitMs,
+  ): Promise<T> {
     if (isClosed) return Promise.reject(new Unavailable('PostgreSQL was closed'))
     return new Promise((resolve, reject) => {
-      let client: PoolClient | null = null
+      let borrowed: Borrowed | null = null
       let isOver = false
       const timer = setTimeout(() => giveUp(new Unavailable('PostgreSQL does not answer in time')), waitMs)
       underWay.add(giveUp)
@@ -72,7 +85,7 @@ export function connectionOf(driver: Driver, { value: pool, release }: Lease<Poo
         isOver = true
         clearTimeout(timer)
         underWay.delete(giveUp)
-        client?.release(isBroken)
+        borrowed?.release(isBroken)
         return true
       }
 
@@ -80,22 +93,21 @@ export function connectionOf(driver: Driver, { value: pool, release }: Lease<Poo
         if (end(true)) reject(reason)
       }
 
-      pool.connect().then(
+      pool.connect(turn, waitMs).then(
         async (connected) => {
-          if (isOver) return connected.release()
-          client = connected
+          if (isOver) return connected.release(false)
+          borrowed = connected
           try {
-            const result = await work(connected)
+            const result = await work(connected.client)
             if (end(false)) resolve(result)
           } catch (error) {
-            if (end(!(error instanceof driver.DatabaseError) || isOutage(driver, error))) reject(translated(error))
+            if (end(!leavesConnection(driver, error))) reject(translated(error))
           }
         },
         (error) => {
-          if (end(false))
-            reject(
-              isOfServer(error) ? translated(error) : new Unavailable('PostgreSQL cannot be reached', { cause: error }),
-            )
+          if (!end(false)) return
+          if (isOfServer(error) || error instanceof Unavailable) reject(translated(error))
+          else reject(new Unavailable('PostgreSQL cannot be reached', { cause: error }))
         },
       )
     })
@@ -108,7 +120,7 @@ export function connectionOf(driver: Driver, { value: pool, release }: Lease<Poo
     const end = performance.now() + longestWaitMs
     for (let attempt = 1; ; attempt++) {
       try {
-        return await onClient(work, end - performance.now())
+        return await onClient(work, schema, end - performance.now())
       } catch (error) {
         const cause = error instanceof Unavailable ? error.cause : error
         if (!isRolledBack(driver, cause) || attempt === maxAttempts || performance.now() > end) throw error

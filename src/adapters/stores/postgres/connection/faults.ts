@@ -11,6 +11,15 @@ export function isOutage(driver: Driver, error: unknown): boolean {
   return error instanceof Error && (('code' in error && 'syscall' in error) || ofDriver.test(error.message))
 }
 
+/** Whether the connection takes the next statement. */
+export function leavesConnection(driver: Driver, error: unknown): boolean {
+  if (!(error instanceof driver.DatabaseError)) return false
+  return !isOutage(driver, error) || undoneOnly.test(error.code ?? '')
+}
+
+/** The server undid the statement, because of another transaction, a lock or its time, and nothing else. */
+const undoneOnly = /^(40|55P03$|57014$)/
+
 const ofDriver =
   /^(Connection terminated|timeout e|Query read timeout|Client (has|was)|Cannot use a pool|The server does not)/i
 

@@ -1,13 +1,25 @@
-import type { Pool } from 'pg'
+import type { PoolClient } from 'pg'
+import { Unavailable } from '../../../../domain/refusal.ts'
+import { semaphore } from '../../../../lib/semaphore.ts'
 import { Unsuitable } from '../../store-backend.ts'
 import { addressOf, tlsOf } from './address.ts'
 import type { Driver } from './faults.ts'
 
 const maxConnections = 20
+/** The limit of a schema in a shared pool, because operations that wait for locked rows keep their connections. */
+const mostOfOneSchema = maxConnections / 4
 const int8 = 20
 
+export interface Borrowed {
+  readonly client: PoolClient
+  /** Called once. A broken connection is closed. */
+  release(isBroken: boolean): void
+}
+
+export type SharedPool = ReturnType<typeof openPool>
+
 /** One pool serves any number of schemas of its database. */
-export function openPool(driver: Driver, url: string): Pool {
+export function openPool(driver: Driver, url: string) {
   const address = addressOf(url)
   if (address === null) {
     throw new Unsuitable('the address of PostgreSQL must name a database, like postgres://127.0.0.1/portcullis')
@@ -41,5 +53,39 @@ export function openPool(driver: Driver, url: string): Pool {
   // A connection ended. Its operation fails by itself, and the next one opens another connection.
   pool.on('connect', (client) => client.on('error', () => undefined))
   pool.on('error', () => undefined)
-  return pool
+  const turns = new Map<string, ReturnType<typeof semaphore>>()
+
+  return {
+    /** Called once for each schema before its first connection. */
+    join(schema: string): void {
+      if (!turns.has(schema)) turns.set(schema, semaphore(mostOfOneSchema))
+    },
+
+    /**
+     * Throws `Unavailable` if the schema gets no connection within this time.
+     *
+     * @param schema `null` takes a connection beside those of the schemas
+     */
+    async connect(schema: string | null, milliseconds: number): Promise<Borrowed> {
+      const turn = schema !== null && turns.size > 1 ? turns.get(schema) : undefined
+      if (turn !== undefined && !(await turn.acquire(milliseconds))) {
+        throw new Unavailable(`too many operations of the schema ${schema} wait for PostgreSQL`)
+      }
+      try {
+        const client = await pool.connect()
+        return {
+          client,
+          release(isBroken) {
+            client.release(isBroken)
+            turn?.release()
+          },
+        }
+      } catch (error) {
+        turn?.release()
+        throw error
+      }
+    },
+
+    end: () => pool.end(),
+  }
 }
