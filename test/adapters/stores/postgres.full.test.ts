@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import pg from 'pg'
 import { postgresBackend } from '../../../src/adapters/stores/postgres/postgres.ts'
 import { openShares, type StoreHandle, Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
+import { emailKey } from '../../../src/domain/email.ts'
 import { anEvent, aSession, aTokenRequest, aUser } from '../../../src/testing/builders.ts'
 import { keyOf, leaseOne, theSink, withEvents } from '../../../src/testing/users-scene.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -180,6 +181,42 @@ describe('the PostgreSQL store', () => {
       for (const { tablename } of rows) await other.query(`ALTER TABLE ${tablename} ADD COLUMN later text`)
       expect(await read()).to.deep.equal(before)
       await everythingWorks(handle)
+    })
+
+    it('writes `users` when one of its columns changes, and at no login and no use of a session', async () => {
+      const shown = async () => {
+        const columns = 'id, email, email_key, is_active, is_superuser, is_verified, created_at, xmin'
+        return (await other.query(`SELECT ${columns} FROM users`)).rows.map(({ xmin, ...row }) => ({ row, xmin }))
+      }
+      const user = aUser()
+      await handle.users.insert(user, [])
+      const first = (await shown())[0] ?? expect.fail('there is no row')
+      const { id, email, isActive, isSuperuser, isVerified, createdAt } = user
+      expect(first.row).to.deep.equal({
+        id,
+        email,
+        email_key: emailKey(email),
+        is_active: isActive,
+        is_superuser: isSuperuser,
+        is_verified: isVerified,
+        created_at: createdAt,
+      })
+
+      const session = aSession({ userId: id, endsAt: new Date(Date.now() + 3_600_000), idleSeconds: null })
+      await handle.loginTimes.recordLogin(id, new Date())
+      await handle.users.replace({ ...user, passwordHash: '$2b$10$another' }, [])
+      await handle.sessions.put(session)
+      await handle.sessions.find(session.digest)
+      await handle.sessions.put({ ...session, seenAt: new Date() })
+      expect(await shown()).to.deep.equal([first])
+
+      expect(await handle.users.replace({ ...user, version: user.version + 1, isVerified: false }, [])).to.equal(
+        'stored',
+      )
+      expect((await shown()).map(({ row }) => row)).to.deep.equal([{ ...first.row, is_verified: false }])
+      const last = (await handle.users.find(id)) ?? expect.fail('there is no user')
+      expect(await handle.users.remove(last, [anEvent(last)])).to.equal('removed')
+      expect(await shown()).to.deep.equal([])
     })
 
     it('leases and sweeps no more than the limit while the statistics of the server are old', async () => {

@@ -27,13 +27,13 @@ interface UserRow {
 }
 
 const users = `
-  SELECT id, email, is_active, is_superuser, is_verified, created_at, password_hash, password_version, is_owner_proved,
-    generation, kept_sid, ended_until, oauth_accounts, version
-  FROM @users JOIN @user_private ON user_id = id`
-const byId = `${users} WHERE id = $1`
+  SELECT user_id AS id, email, is_active, is_superuser, is_verified, created_at, password_hash, password_version,
+    is_owner_proved, generation, kept_sid, ended_until, oauth_accounts, version
+  FROM @user_private`
+const byId = `${users} WHERE user_id = $1`
 const byEmail = `${users} WHERE email_key = $1`
-const byAccount = `${users} WHERE id = (SELECT user_id FROM @oauth_claims WHERE account = $1)`
-const behind = `${users} WHERE $1::uuid IS NULL OR id > $1 ORDER BY id LIMIT $2`
+const byAccount = `${users} WHERE user_id = (SELECT user_id FROM @oauth_claims WHERE account = $1)`
+const behind = `${users} WHERE $1::uuid IS NULL OR user_id > $1 ORDER BY user_id LIMIT $2`
 
 // Steps from one value of the index to the next, so the cost depends on the number of schemes, not of users.
 const schemes = `
@@ -45,7 +45,7 @@ const schemes = `
   )
   SELECT scheme FROM found WHERE scheme IS NOT NULL`
 
-const isNoSuperuser = '(NOT EXISTS (SELECT 1 FROM @users WHERE id = $1 AND is_active AND is_superuser))'
+const isNoSuperuser = '(NOT EXISTS (SELECT 1 FROM @user_private WHERE user_id = $1 AND is_active AND is_superuser))'
 
 interface Written {
   readonly written: number
@@ -59,32 +59,30 @@ interface Written {
 // The accounts are in the order of their keys, so that two writes of the same accounts do not wait for each other.
 const insert = `
   WITH written AS (
-    INSERT INTO @users (id, email, email_key, is_active, is_superuser, is_verified, created_at)
-    VALUES ($1::uuid, $2, $3, $4, $5, $6, $20) RETURNING id
-  ), private AS (
-    INSERT INTO @user_private (user_id, password_hash, password_scheme, password_version, is_owner_proved, generation,
-      kept_sid, ended_until, oauth_accounts, version)
-    SELECT id, $7, $8, $9, $10, $11, $12, $13, $14, $15 FROM written
+    INSERT INTO @user_private (user_id, email, email_key, is_active, is_superuser, is_verified, password_hash,
+      password_scheme, password_version, is_owner_proved, generation, kept_sid, ended_until, oauth_accounts, version, created_at)
+    VALUES ($1::uuid, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $20) RETURNING user_id AS id
+  ), shared AS (
+    SELECT @put_user(id, $2, $3, $4, $5, $6, $20) AS is_done FROM written
   ), linked AS (
     INSERT INTO @oauth_claims (account, user_id)
     SELECT wanted.account, id FROM written, unnest($16::text[]) AS wanted (account)
   ), ${appended('written', 17)}
-  SELECT 1`
+  SELECT count(is_done) FROM shared`
 
-// The row of user_private is locked first, and then the others.
+// The row of user_private is locked first, and then the others. The row of users changes only if one of its columns does.
 const replace = `
   WITH written AS (
-    UPDATE @user_private SET password_hash = $7, password_scheme = $8, password_version = $9, is_owner_proved = $10,
+    UPDATE @user_private SET email = $2, email_key = $3, is_active = $4, is_superuser = $5, is_verified = $6, created_at = $22,
+      password_hash = $7, password_scheme = $8, password_version = $9, is_owner_proved = $10,
       generation = $11, kept_sid = $12, ended_until = $13, oauth_accounts = $14, version = $15 + 1
     WHERE user_id = $1::uuid AND version = $15 AND ($20::boolean OR ${waitingOf('$1::uuid')} <= $21)
       AND ($23::boolean OR ${isNoSuperuser})
     RETURNING user_id AS id
-  ), changed AS (
-    UPDATE @users AS stored
-    SET email = $2, email_key = $3, is_active = $4, is_superuser = $5, is_verified = $6, created_at = $22
-    FROM written WHERE stored.id = written.id
-      AND (stored.email, stored.is_active, stored.is_superuser, stored.is_verified, stored.created_at)
-        IS DISTINCT FROM ($2, $4, $5, $6, $22)
+  ), shared AS (
+    SELECT @put_user(id, $2, $3, $4, $5, $6, $22) AS is_done FROM written JOIN @user_private AS before ON user_id = id
+    WHERE (before.email, before.is_active, before.is_superuser, before.is_verified, before.created_at)
+      IS DISTINCT FROM ($2, $4, $5, $6, $22)
   ), unlinked AS (
     DELETE FROM @oauth_claims USING written WHERE user_id = id AND NOT account = ANY($16::text[])
   ), linked AS (
@@ -92,7 +90,7 @@ const replace = `
     SELECT wanted.account, id FROM written, unnest($16::text[]) AS wanted (account)
     WHERE NOT EXISTS (SELECT 1 FROM @oauth_claims AS own WHERE own.account = wanted.account AND own.user_id = id)
   ), ${appended('written', 17)}
-  SELECT (SELECT count(*) FROM written) AS written,
+  SELECT (SELECT count(*) FROM written) AS written, (SELECT count(is_done) FROM shared) AS shared,
     EXISTS (SELECT 1 FROM @user_private WHERE user_id = $1 AND version = $15) AS is_same,
     $23 OR ${isNoSuperuser} AS is_allowed, NOT $20 AND ${waitingOf('$1::uuid')} > $21 AS is_full`
 
@@ -100,10 +98,10 @@ const remove = `
   WITH removed AS (
     DELETE FROM @user_private WHERE user_id = $1::uuid AND version = $2 AND ($6::boolean OR ${isNoSuperuser})
     RETURNING user_id AS id
-  ), gone AS (
-    DELETE FROM @users AS stored USING removed WHERE stored.id = removed.id
+  ), shared AS (
+    SELECT @remove_user(id) AS is_done FROM removed
   ), ${appended('removed', 3)}
-  SELECT (SELECT count(*) FROM removed) AS written,
+  SELECT (SELECT count(*) FROM removed) AS written, (SELECT count(is_done) FROM shared) AS shared,
     EXISTS (SELECT 1 FROM @user_private WHERE user_id = $1 AND version = $2) AS is_same,
     $6 OR ${isNoSuperuser} AS is_allowed, false AS is_full`
 
@@ -111,7 +109,7 @@ const remove = `
 const holdSuperusers = `
   INSERT INTO @meta AS known (name, value) VALUES ('superusers', '')
   ON CONFLICT (name) DO UPDATE SET value = known.value`
-const otherSuperuser = 'SELECT 1 FROM @users WHERE is_superuser AND is_active AND id <> $1 LIMIT 1'
+const otherSuperuser = 'SELECT 1 FROM @user_private WHERE is_superuser AND is_active AND user_id <> $1 LIMIT 1'
 
 export function postgresUsers(connection: Connection): UserStore {
   const { all, one, transaction, takenKey, now } = connection
@@ -130,9 +128,12 @@ export function postgresUsers(connection: Connection): UserStore {
       return await write()
     } catch (error) {
       const key = takenKey(error)
-      if (key === 'users_email_key') return 'email_taken'
+      if (key === 'user_private_email_key') return 'email_taken'
       if (key !== 'oauth_claims_account') throw error
-      const other = await one('SELECT 1 FROM @users WHERE email_key = $1 AND id <> $2', [emailKey(email), id])
+      const other = await one('SELECT 1 FROM @user_private WHERE email_key = $1 AND user_id <> $2', [
+        emailKey(email),
+        id,
+      ])
       return other === undefined ? 'account_taken' : 'email_taken'
     }
   }

@@ -1,11 +1,13 @@
 import type { Migration } from '../../migrations.ts'
 import type { Queries } from '../connection/connection.ts'
+import { putUser, removeUser } from './shared-users.ts'
 
 /**
  * `users` is a contract: other programs may join and reference it. Everything that they must not read is in other tables.
- * Statements, one for each table or index.
+ * Statements, one for each table, index or function.
  */
 const tables = [
+  // Written by put_user and remove_user alone, and never read: shared-users.ts tells why.
   `CREATE TABLE @users (
     id uuid PRIMARY KEY,
     email text NOT NULL,
@@ -15,9 +17,17 @@ const tables = [
     is_verified boolean NOT NULL,
     created_at timestamptz NOT NULL
   )`,
-  'CREATE INDEX users_superusers ON @users (id) WHERE is_superuser AND is_active',
+  ...putUser,
+  ...removeUser,
+  // The record that the service reads and writes.
   `CREATE TABLE @user_private (
-    user_id uuid PRIMARY KEY REFERENCES @users (id) ON DELETE CASCADE,
+    user_id uuid PRIMARY KEY,
+    email text NOT NULL,
+    email_key text COLLATE "C" NOT NULL CONSTRAINT user_private_email_key UNIQUE,
+    is_active boolean NOT NULL,
+    is_superuser boolean NOT NULL,
+    is_verified boolean NOT NULL,
+    created_at timestamptz NOT NULL,
     password_hash text,
     password_scheme text COLLATE "C",
     password_version bigint NOT NULL,
@@ -30,11 +40,12 @@ const tables = [
     last_login_at timestamptz,
     version bigint NOT NULL
   )`,
+  'CREATE INDEX user_private_superusers ON @user_private (user_id) WHERE is_superuser AND is_active',
   'CREATE INDEX user_private_scheme ON @user_private (password_scheme)',
   `CREATE TABLE @oauth_claims (
     -- Provider and account as JSON.
     account text COLLATE "C" CONSTRAINT oauth_claims_account PRIMARY KEY,
-    user_id uuid NOT NULL REFERENCES @users (id) ON DELETE CASCADE
+    user_id uuid NOT NULL REFERENCES @user_private (user_id) ON DELETE CASCADE
   )`,
   'CREATE INDEX oauth_claims_user ON @oauth_claims (user_id)',
 

@@ -1,0 +1,65 @@
+/**
+ * The functions that write `users`, which the role of an app may reference and join.
+ *
+ * Such a role runs code with the rights of the owner of `users`, and in the transaction that changes a user: PostgreSQL runs
+ * the casts of a foreign key's check as the owner of `users`, and the triggers behind ON DELETE CASCADE as the role that deletes.
+ * So `users` and these functions belong to a role that owns nothing else (`portcullis storage roles`). The service itself never
+ * reads or writes `users`, because the owner could attach code to it. The functions return no session to the service in which
+ * such code could run later.
+ */
+
+/** Refuses to run as the service: their owner could alter the functions to SECURITY INVOKER. */
+const requireOwner = `
+  IF current_user OPERATOR(pg_catalog.<>) (
+    SELECT pg_catalog.pg_get_userbyid(relowner) FROM pg_catalog.pg_class
+    WHERE oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass('@users')
+  ) THEN RAISE EXCEPTION 'this function must be SECURITY DEFINER and belong to the owner of users'; END IF;`
+
+/** The number of rows that this transaction has written in tables with deferrable triggers or constraints. */
+const deferrableWrites = `(
+    SELECT pg_catalog.sum(pg_catalog.pg_stat_get_xact_tuples_inserted(id)
+      OPERATOR(pg_catalog.+) pg_catalog.pg_stat_get_xact_tuples_updated(id)
+      OPERATOR(pg_catalog.+) pg_catalog.pg_stat_get_xact_tuples_deleted(id))
+    FROM (SELECT DISTINCT tgrelid FROM pg_catalog.pg_trigger WHERE tgdeferrable) AS triggered (id)
+  )`
+
+/**
+ * Ends everything that code of others could have left in the session: deferred triggers, a cursor WITH HOLD, which COMMIT runs,
+ * a prepared statement in place of one of the service, temporary types, and settings such as search_path.
+ */
+const settle = `
+  SET CONSTRAINTS ALL IMMEDIATE;
+  -- A deferred trigger may have deferred another one.
+  written := ${deferrableWrites};
+  SET CONSTRAINTS ALL IMMEDIATE;
+  IF written OPERATOR(pg_catalog.<>) ${deferrableWrites}
+    THEN RAISE EXCEPTION 'a deferred trigger defers another one'; END IF;
+  IF EXISTS (SELECT FROM pg_catalog.pg_prepared_statements WHERE from_sql)
+    THEN RAISE EXCEPTION 'a trigger has prepared a statement'; END IF;
+  EXECUTE 'CLOSE ALL';
+  EXECUTE 'DISCARD TEMP';
+  EXECUTE 'RESET ALL';
+  RETURN true;`
+
+function definer(signature: string, write: string): readonly string[] {
+  return [
+    `CREATE FUNCTION @${signature} RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  written pg_catalog.numeric;
+BEGIN${requireOwner}
+  ${write};${settle}
+END $$`,
+    `REVOKE EXECUTE ON FUNCTION @${signature} FROM PUBLIC`,
+  ]
+}
+
+export const putUser = definer(
+  'put_user(anyelement, text, text, boolean, boolean, boolean, timestamptz)',
+  `INSERT INTO @users (id, email, email_key, is_active, is_superuser, is_verified, created_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7)
+  ON CONFLICT (id) DO UPDATE SET email = excluded.email, email_key = excluded.email_key, is_active = excluded.is_active,
+    is_superuser = excluded.is_superuser, is_verified = excluded.is_verified, created_at = excluded.created_at`,
+)
+
+export const removeUser = definer('remove_user(anyelement)', 'DELETE FROM @users WHERE id = $1')
