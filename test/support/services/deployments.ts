@@ -67,18 +67,23 @@ export const onMongo: Deployment = {
   remove: dropUsers,
 }
 
-export const onPostgres: Deployment = {
-  name: 'PostgreSQL',
-  isShared: true,
-  obstacle: async () => postgresObstacle(),
-  async settings() {
-    const url = await (await sharedPostgres()).newDatabase()
-    return { PORTCULLIS_STORES__USERS__KIND: 'postgres', [usersUrl]: url, PORTCULLIS_SECRET: goodSecret }
-  },
-  async remove(settings) {
-    const url = settings[usersUrl]
-    if (url !== undefined) await (await sharedPostgres()).drop(url)
-  },
+export const onPostgres = inPostgres('PostgreSQL')
+
+/** @param created the end of CREATE DATABASE */
+export function inPostgres(name: string, created?: string): Deployment {
+  return {
+    name,
+    isShared: true,
+    obstacle: async () => postgresObstacle(),
+    async settings() {
+      const url = await (await sharedPostgres()).newDatabase(created)
+      return { PORTCULLIS_STORES__USERS__KIND: 'postgres', [usersUrl]: url, PORTCULLIS_SECRET: goodSecret }
+    },
+    async remove(settings) {
+      const url = settings[usersUrl]
+      if (url !== undefined) await (await sharedPostgres()).drop(url)
+    },
+  }
 }
 
 export const onSqliteAndRedis: Deployment = {
