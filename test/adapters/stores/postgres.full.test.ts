@@ -99,6 +99,49 @@ describe('the PostgreSQL store', () => {
       await handle.close()
     })
 
+    it('works in a database with another isolation of transactions', async () => {
+      const other = await server.newDatabase()
+      const strict = `ALTER DATABASE ${new URL(other).pathname.slice(1)} SET default_transaction_isolation = 'serializable'`
+      await server.query(strict)
+      const handle = await prepared(other)
+      await everythingWorks(handle)
+      await handle.close()
+    })
+
+    it('calls no function of another owner in the place of one of the server', async () => {
+      const shared = await server.newDatabase()
+      // It fits the arguments better than the function of the server (CVE-2018-1058).
+      const trap =
+        'CREATE FUNCTION public.hashtextextended(text, int) RETURNS bigint LANGUAGE sql AS $$ SELECT 1 / 0 $$'
+      await server.query(trap, new URL(shared).pathname.slice(1))
+      const handle = await prepared(shared)
+      await handle.close()
+    })
+
+    it('names its statements unless more than 20 schemas share a pool', async () => {
+      const shares = openShares()
+      const openSchema = (index: number): Promise<Handle> =>
+        postgresBackend.open({ url, schema: `many_${index}`, clock: () => new Date(), warn() {}, shares })
+      const handles = await Promise.all(Array.from({ length: 20 }, (_, index) => openSchema(index)))
+      const [first = expect.fail('no handle')] = handles
+      await recovers(() => first.prepare())
+      const named: boolean[] = []
+      const { query } = pg.Client.prototype
+      pg.Client.prototype.query = function (this: pg.Client, ...input: readonly unknown[]) {
+        named.push(typeof input[0] === 'object' && input[0] !== null && 'name' in input[0])
+        return Reflect.apply(query, this, input)
+      } as typeof query
+      try {
+        await first.users.list(1, null)
+        handles.push(await openSchema(20))
+        await first.users.list(1, null)
+      } finally {
+        pg.Client.prototype.query = query
+      }
+      expect(named).to.deep.equal([true, false])
+      await Promise.all(handles.map((handle) => handle.close()))
+    })
+
     it('lets two handles of one schema share a pool', async () => {
       const shares = openShares()
       const openShared = () =>

@@ -1,15 +1,16 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, chownSync, existsSync, readdirSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, readdirSync, realpathSync, rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { freePort } from './ports.ts'
 
 export interface PostgresServer {
+  readonly port: number
   /** The address of a new, empty database. */
   newDatabase(options?: string): Promise<string>
   /** Drops the database of this address. */
@@ -22,6 +23,10 @@ export interface PostgresServer {
   stop(signal?: NodeJS.Signals): Promise<void>
   /** Serves again after `stop`, on the same port and with the same data. */
   restart(): Promise<void>
+  /** A streaming replica of this server. */
+  newReplica(): Promise<PostgresServer>
+  /** Makes a primary of a replica, once it has received everything. */
+  promote(): Promise<void>
   /** Ends the server and removes its data. */
   destroy(): Promise<void>
 }
@@ -30,7 +35,8 @@ export interface PostgresServer {
 function programs(): string | null {
   const versions = existsSync('/usr/lib/postgresql') ? readdirSync('/usr/lib/postgresql').sort().reverse() : []
   const folders = [...(process.env.PATH ?? '').split(':'), ...versions.map((one) => `/usr/lib/postgresql/${one}/bin`)]
-  return folders.find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres'))) ?? null
+  const found = folders.find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')))
+  return found === undefined ? null : dirname(realpathSync(join(found, 'initdb'))) // beside links of some programs
 }
 
 /** Why no server can be started here; `null` when one can. */
@@ -39,7 +45,7 @@ export function postgresObstacle(): string | null {
 }
 
 /** The user that runs the server: PostgreSQL refuses to run as root. */
-function serverUser(): { readonly uid: number; readonly gid: number } | undefined {
+export function serverUser(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
   const numberOf = (option: string) => Number(spawnSync('id', [option, 'postgres'], { encoding: 'utf8' }).stdout)
   return { uid: numberOf('-u'), gid: numberOf('-g') }
@@ -55,21 +61,27 @@ export function sharedPostgres(): Promise<PostgresServer> {
 
 /** A server of the test's own, with these arguments of `postgres`. */
 export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
-  const folder = programs()
-  if (folder === null) throw new Error('there is no PostgreSQL to start')
+  const data = await newFolder()
+  run('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N'])
+  return await started(data, settings)
+}
+
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'portcullis-postgres-'))
+  chmodSync(folder, 0o700)
   const user = serverUser()
-  const data = await mkdtemp(join(tmpdir(), 'portcullis-postgres-'))
-  chmodSync(data, 0o700)
-  if (user !== undefined) chownSync(data, user.uid, user.gid)
-  const made = spawnSync(
-    join(folder, 'initdb'),
-    ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N'],
-    {
-      ...user,
-      encoding: 'utf8',
-    },
-  )
-  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`)
+  if (user !== undefined) chownSync(folder, user.uid, user.gid)
+  return folder
+}
+
+function run(program: string, options: readonly string[]): void {
+  const done = spawnSync(join(programs() ?? '', program), options, { ...serverUser(), encoding: 'utf8' })
+  if (done.status !== 0) throw new Error(`${program} failed: ${done.stderr}`)
+}
+
+async function started(data: string, settings: readonly string[]): Promise<PostgresServer> {
+  const folder = programs() ?? ''
+  const user = serverUser()
   const port = await freePort()
   const options = [
     '-D',
@@ -87,7 +99,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   let server: ChildProcess
 
   async function launch(): Promise<void> {
-    server = spawn(join(folder ?? '', 'postgres'), options, { ...user, stdio: 'ignore' })
+    server = spawn(join(folder, 'postgres'), options, { ...user, stdio: 'ignore' })
     server.unref()
     for (const deadline = Date.now() + 60_000; ; await sleep(20)) {
       try {
@@ -121,6 +133,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   await launch()
 
   return {
+    port,
     processes: () => {
       const pid = server.pid ?? 0
       const children = spawnSync('ps', ['--ppid', `${pid}`, '-o', 'pid='], { encoding: 'utf8' }).stdout
@@ -137,6 +150,12 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     },
     stop,
     restart: launch,
+    async newReplica() {
+      const copy = await newFolder()
+      run('pg_basebackup', ['-R', '-c', 'fast', '-D', copy, '-h', '127.0.0.1', '-p', `${port}`, '-U', 'postgres', '-N'])
+      return await started(copy, settings)
+    },
+    promote: async () => run('pg_ctl', ['promote', '-w', '-D', data]),
     async destroy() {
       await stop('SIGQUIT')
       process.off('exit', leaveNothing)

@@ -15,12 +15,13 @@ const dropOldest = `
   OR created_at <= (SELECT created_at FROM @limits ORDER BY created_at DESC OFFSET $2 LIMIT 1)`
 
 /** Counters by the real time. */
-export function postgresLimiter({ one, change }: Connection, bound = maxCounters): Limiter {
+export function postgresLimiter({ operation, change }: Connection, bound = maxCounters): Limiter {
   const trimEvery = additionsPerTrim(bound)
   let additions = 0
 
   return {
     async add(key, points, seconds) {
+      const { one, change } = operation()
       const now = new Date()
       if (++additions % trimEvery === 0) await change(dropOldest, [now, bound - trimEvery])
       const expire = new Date(now.getTime() + seconds * 1000)

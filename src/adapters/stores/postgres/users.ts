@@ -6,7 +6,7 @@ import type { OAuthAccount } from '../../../domain/oauth-account.ts'
 import { passwordScheme } from '../../../domain/password.ts'
 import { isActiveSuperuser, type User } from '../../../domain/user.ts'
 import { parseAccounts } from '../account-json.ts'
-import type { Connection, Queries } from './connection/connection.ts'
+import type { Connection, Queries, Steps } from './connection/connection.ts'
 import { appended, eventValues, roomValues, waitingOf } from './waiting-events.ts'
 
 interface UserRow {
@@ -112,7 +112,7 @@ const holdSuperusers = `
 const otherSuperuser = 'SELECT 1 FROM @user_private WHERE is_superuser AND is_active AND user_id <> $1 LIMIT 1'
 
 export function postgresUsers(connection: Connection): UserStore {
-  const { all, one, transaction, takenKey, now } = connection
+  const { all, one, operation, takenKey, now } = connection
 
   const user = async (text: string, key: string): Promise<User | null> => {
     const row = await one<UserRow>(text, [key])
@@ -122,15 +122,16 @@ export function postgresUsers(connection: Connection): UserStore {
   /** The error names one of the keys that are taken. If it is an account, the address may be taken, too. */
   async function unlessTaken<T>(
     { id, email }: User,
-    write: () => Promise<T>,
+    write: (steps: Steps) => Promise<T>,
   ): Promise<T | 'email_taken' | 'account_taken'> {
+    const steps = operation()
     try {
-      return await write()
+      return await write(steps)
     } catch (error) {
       const key = takenKey(error)
       if (key === 'user_private_email_key') return 'email_taken'
       if (key !== 'oauth_claims_account') throw error
-      const other = await one('SELECT 1 FROM @user_private WHERE email_key = $1 AND user_id <> $2', [
+      const other = await steps.one('SELECT 1 FROM @user_private WHERE email_key = $1 AND user_id <> $2', [
         emailKey(email),
         id,
       ])
@@ -144,6 +145,7 @@ export function postgresUsers(connection: Connection): UserStore {
    * @param write gets whether the user may be an active superuser before the write
    */
   async function keepingOne(
+    { one, transaction }: Steps,
     id: UserId,
     isAllowed: boolean,
     write: (one: Queries['one'], isAllowed: boolean) => Promise<Written | undefined>,
@@ -164,16 +166,19 @@ export function postgresUsers(connection: Connection): UserStore {
     findByOAuthAccount: (provider, accountId) => user(byAccount, accountKey({ provider, accountId })),
 
     insert: (user, events) =>
-      unlessTaken(user, async () => {
+      unlessTaken(user, async ({ one }) => {
         await one(insert, [...valuesOf(user), ...eventValues(events, now()), user.createdAt])
         return 'stored' as const
       }),
 
     replace: (user, events, { mayLeaveNoSuperuser = false } = {}) =>
-      unlessTaken(user, async () => {
+      unlessTaken(user, async (steps) => {
         const values = [...valuesOf(user), ...eventValues(events, now()), ...roomValues(events), user.createdAt]
-        const written = await keepingOne(user.id, mayLeaveNoSuperuser || isActiveSuperuser(user), (one, isAllowed) =>
-          one<Written>(replace, [...values, isAllowed]),
+        const written = await keepingOne(
+          steps,
+          user.id,
+          mayLeaveNoSuperuser || isActiveSuperuser(user),
+          (one, isAllowed) => one<Written>(replace, [...values, isAllowed]),
         )
         if (typeof written === 'string') return written
         if (written.written === 1) return 'stored' as const
@@ -182,7 +187,7 @@ export function postgresUsers(connection: Connection): UserStore {
 
     async remove(user, events, { mayLeaveNoSuperuser = false } = {}) {
       const values = [user.id, user.version, ...eventValues(events, now())]
-      const written = await keepingOne(user.id, mayLeaveNoSuperuser, (one, isAllowed) =>
+      const written = await keepingOne(operation(), user.id, mayLeaveNoSuperuser, (one, isAllowed) =>
         one<Written>(remove, [...values, isAllowed]),
       )
       if (typeof written === 'string') return written

@@ -4,8 +4,10 @@ import { percentDecoded } from '../../../../lib/percent-decoded.ts'
 import { Unsuitable } from '../../store-backend.ts'
 
 export interface PostgresOptions {
-  /** The address, which names a database: `postgres://user:password@host/name`. */
+  /** The address, which names a database: `postgres://user:password@host/name`, or several hosts: `host,other:5433`. */
   readonly url: string
+  /** Beside the address of a pooler: the address of the server itself, for `LISTEN`. */
+  readonly directUrl?: string
   /** The schema of the tables; by default `portcullis`. */
   readonly schema?: string
 }
@@ -13,24 +15,46 @@ export interface PostgresOptions {
 export interface Address {
   readonly user: string | undefined
   readonly password: string | undefined
-  readonly host: string
-  readonly port: number
+  /** At least one. The service uses the primary among several. */
+  readonly hosts: readonly Host[]
   readonly database: string
   readonly sslMode: SslMode
   /** A file with the certificates of the CAs, in place of those that Node trusts. */
   readonly caFile: string | undefined
 }
 
-/** The modes of libpq, of which `require` here verifies nothing either. */
+export interface Host {
+  readonly host: string
+  readonly port: number
+}
+
+/** The modes of libpq: `require` verifies nothing either, and is `verify-ca` beside a file of CAs. */
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'] as const
 type SslMode = (typeof sslModes)[number]
 
 const usualPort = 5432
 const knownOptions = new Set(['sslmode', 'sslrootcert'])
 export const usualSchema = 'portcullis'
+
+/** Scheme and user, the hosts, the rest. `URL` refuses several hosts. */
+const parts = /^([a-z]+:\/\/(?:[^@/?#]*@)?)([^@/?#]*)(.*)$/i
+
+function parsedOf(url: string): { readonly parsed: URL; readonly hosts: readonly Host[] } | null {
+  const [, before = '', listed = '', rest = ''] = parts.exec(url) ?? []
+  const each = listed.split(',').map((host) => URL.parse(`${before}${host}${rest}`))
+  const [parsed = null] = each
+  if (parsed === null) return null
+  const hosts = each.flatMap((one) => (one === null || (one.hostname === '' && each.length > 1) ? [] : [hostOf(one)]))
+  return hosts.length === each.length ? { parsed, hosts } : null
+}
+
+function hostOf({ hostname, port }: URL): Host {
+  return { host: hostname.replace(/^\[|\]$/g, '').toLowerCase(), port: Number(port || usualPort) }
+}
+
 /** `null` for an address that cannot be used. */
 export function addressOf(url: string): Address | null {
-  const parsed = URL.parse(url)
+  const { parsed, hosts } = parsedOf(url) ?? { parsed: null, hosts: [] }
   const database = parsed && percentDecoded(parsed.pathname.slice(1))
   if (parsed === null || !database) return null
   const [user, password] = [parsed.username, parsed.password].map(percentDecoded)
@@ -40,8 +64,7 @@ export function addressOf(url: string): Address | null {
   return {
     user: user || undefined,
     password: password || undefined,
-    host: parsed.hostname.replace(/^\[|\]$/g, '').toLowerCase(),
-    port: Number(parsed.port || usualPort),
+    hosts,
     database,
     sslMode,
     caFile: parsed.searchParams.get('sslrootcert') ?? undefined,
@@ -49,8 +72,8 @@ export function addressOf(url: string): Address | null {
 }
 
 export function objection(url: string): string | null {
-  const parsed = URL.parse(url)
-  if (parsed === null || addressOf({ ...parsed, href: withoutOptions(url) }.href) === null) {
+  const parsed = parsedOf(url)?.parsed
+  if (parsed === undefined || addressOf(withoutOptions(url)) === null) {
     return 'must be like postgres://user:password@host:5432/name, with each @, :, / and % of user and password percent-encoded'
   }
   const unknown = [...parsed.searchParams.keys()].find((name) => !knownOptions.has(name))
@@ -62,14 +85,15 @@ const withoutOptions = (url: string): string => url.replace(/\?.*$/, '')
 
 export function hostsInClear(url: string): readonly string[] {
   const address = addressOf(url)
-  return address === null || address.sslMode !== 'disable' ? [] : [address.host]
+  return address === null || address.sslMode !== 'disable' ? [] : address.hosts.map(({ host }) => host)
 }
 
 export const schemaOf = ({ schema = usualSchema }: Pick<PostgresOptions, 'schema'>): string => schema
 
 export function placeOf(options: PostgresOptions): string | null {
   const address = addressOf(options.url)
-  return address && `${address.host}:${address.port}/${address.database}/${schemaOf(options)}`
+  const hosts = address?.hosts.map(({ host, port }) => `${host}:${port}`).sort()
+  return address && `${hosts}/${address.database}/${schemaOf(options)}`
 }
 
 /**
@@ -86,9 +110,9 @@ export const poolKey = (url: string): string => `postgres ${url}`
 /** Throws `Unsuitable` if the file of the CA cannot be read. */
 export function tlsOf({ sslMode, caFile }: Address): ConnectionOptions | false {
   if (sslMode === 'disable') return false
-  if (sslMode === 'require') return { rejectUnauthorized: false }
+  if (sslMode === 'require' && caFile === undefined) return { rejectUnauthorized: false }
   const ca = caFile === undefined ? {} : { ca: readCa(caFile) }
-  if (sslMode === 'verify-ca') return { ...ca, checkServerIdentity: () => undefined }
+  if (sslMode !== 'verify-full') return { ...ca, checkServerIdentity: () => undefined }
   return ca // the driver compares the name of the host
 }
 

@@ -4,6 +4,7 @@ import { Unavailable } from '../../../../domain/refusal.ts'
 import type { Lease } from '../../store-backend.ts'
 import { type Driver, isOutage, isRolledBack, leavesConnection, takenKey } from './faults.ts'
 import type { Borrowed, SharedPool } from './pool.ts'
+import { longestWaitMs } from './session.ts'
 
 /** Statements of the store. `@name` in a text is the table `name` of the schema, and `@` alone the schema. */
 export interface Queries {
@@ -13,10 +14,13 @@ export interface Queries {
   change(text: string, values?: readonly unknown[]): Promise<number>
 }
 
+/** The steps of one operation. */
+export interface Steps extends Queries {
+  transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T>
+}
+
 export type Connection = ReturnType<typeof connectionOf>
 
-/** Less than the 2 s within which every operation ends. */
-const longestWaitMs = 1_900
 const maxAttempts = 4
 
 /** Opens a schema of a database whose pool other handles may share. */
@@ -49,7 +53,8 @@ export function connectionOf(
   function queriesOf(client: PoolClient): Queries {
     const query = (text: string, values: readonly unknown[] = []): Promise<QueryResult> => {
       for (const value of values) refuseUnstorable(value)
-      return client.query({ ...statement(text), values: [...values] })
+      const { name, text: whole } = statement(text)
+      return client.query({ ...(pool.mayName(client) && { name }), text: whole, values: [...values] })
     }
     return {
       all: async (text, values) => (await query(text, values)).rows,
@@ -115,9 +120,8 @@ export function connectionOf(
 
   const isOfServer = (error: unknown): boolean => error instanceof driver.DatabaseError
 
-  /** Repeats what the server undid because of another transaction. All attempts share the time of one operation. */
-  async function repeated<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
-    const end = performance.now() + longestWaitMs
+  /** Repeats what the server undid because of another transaction, until the end of the operation. */
+  async function repeated<T>(end: number, work: (client: PoolClient) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await onClient(work, schema, end - performance.now())
@@ -132,9 +136,18 @@ export function connectionOf(
     if (!isReady) throw new Unavailable('PostgreSQL is not prepared yet')
   }
 
-  async function run<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
+  /** The steps of one operation, which share its time. Each takes a connection, and statements outside a transaction commit at once. */
+  function operation(): Steps {
     requireReady()
-    return await repeated((client) => work(queriesOf(client)))
+    const end = performance.now() + longestWaitMs
+    const run = <T>(work: (queries: Queries) => Promise<T>): Promise<T> =>
+      repeated(end, (client) => work(queriesOf(client)))
+    return {
+      all: (text, values) => run((queries) => queries.all(text, values)),
+      one: (text, values) => run((queries) => queries.one(text, values)),
+      change: (text, values) => run((queries) => queries.change(text, values)),
+      transaction: (work) => repeated(end, (client) => inTransaction(client, work)),
+    }
   }
 
   /** COMMIT of a failed transaction succeeds, and its result says ROLLBACK. */
@@ -154,14 +167,11 @@ export function connectionOf(
   return {
     now,
     schema,
-    all: <Row>(text: string, values?: readonly unknown[]) => run((queries) => queries.all<Row>(text, values)),
-    one: <Row>(text: string, values?: readonly unknown[]) => run((queries) => queries.one<Row>(text, values)),
-    change: (text: string, values?: readonly unknown[]) => run((queries) => queries.change(text, values)),
-
-    async transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
-      requireReady()
-      return await repeated((client) => inTransaction(client, work))
-    },
+    operation,
+    all: async <Row>(text: string, values?: readonly unknown[]) => operation().all<Row>(text, values),
+    one: async <Row>(text: string, values?: readonly unknown[]) => operation().one<Row>(text, values),
+    change: async (text: string, values?: readonly unknown[]) => operation().change(text, values),
+    transaction: async <T>(work: (queries: Queries) => Promise<T>) => operation().transaction(work),
 
     /** Like `transaction`, for `prepare`: the store need not be ready. */
     preparing: <T>(work: (queries: Queries) => Promise<T>): Promise<T> =>
@@ -171,11 +181,15 @@ export function connectionOf(
     takenKey: (error: unknown): string | null => takenKey(driver, error),
 
     /** Deletes at most `limit` rows that match. Returns how many. A subquery of `IN` may run once for each row, an array does not. */
-    sweep(table: string, key: string, { where, order }: { where: string; order: string }, at: Date, limit: number) {
+    async sweep(
+      table: string,
+      key: string,
+      { where, order }: { where: string; order: string },
+      at: Date,
+      limit: number,
+    ) {
       const chosen = `SELECT ${key} FROM @${table} WHERE ${where} ORDER BY ${order} LIMIT $2 FOR UPDATE SKIP LOCKED`
-      return run(({ change }) =>
-        change(`DELETE FROM @${table} WHERE ${key} = ANY (ARRAY(${chosen})) AND ${where}`, [at, limit]),
-      )
+      return operation().change(`DELETE FROM @${table} WHERE ${key} = ANY (ARRAY(${chosen})) AND ${where}`, [at, limit])
     },
 
     async ping(): Promise<void> {

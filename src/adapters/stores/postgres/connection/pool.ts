@@ -1,14 +1,16 @@
-import type { PoolClient } from 'pg'
+import type { ClientBase, PoolClient } from 'pg'
 import { Unavailable } from '../../../../domain/refusal.ts'
 import { semaphore } from '../../../../lib/semaphore.ts'
 import { Unsuitable } from '../../store-backend.ts'
-import { addressOf, tlsOf } from './address.ts'
+import { addressOf } from './address.ts'
 import type { Driver } from './faults.ts'
+import { openServers } from './servers.ts'
 
 const maxConnections = 20
 /** The limit of a schema in a shared pool, because operations that wait for locked rows keep their connections. */
 const mostOfOneSchema = maxConnections / 4
-const int8 = 20
+/** A server keeps 26 KB for each named statement of a schema, in each connection. */
+const mostSchemasWithNames = 20
 
 export interface Borrowed {
   readonly client: PoolClient
@@ -24,35 +26,7 @@ export function openPool(driver: Driver, url: string) {
   if (address === null) {
     throw new Unsuitable('the address of PostgreSQL must name a database, like postgres://127.0.0.1/portcullis')
   }
-  const { user, password, host, port, database } = address
-  const pool = new driver.Pool({
-    ...(user === undefined ? {} : { user }),
-    ...(password === undefined ? {} : { password }),
-    host,
-    port,
-    database,
-    ssl: tlsOf(address),
-    max: maxConnections,
-    application_name: 'portcullis',
-    connectionTimeoutMillis: 1_500,
-    idleTimeoutMillis: 30_000,
-    keepAlive: true,
-    // A database or a role may have other defaults. The driver reads dates of this style alone, and a transaction here reads
-    // after its lock what others have committed before it.
-    options: '-c datestyle=ISO -c default_transaction_isolation=read\\ committed',
-    // The server ends what the client has given up.
-    statement_timeout: 2_000,
-    lock_timeout: 1_500,
-    idle_in_transaction_session_timeout: 4_000,
-    types: {
-      // Numbers of this store are far below 2^53.
-      getTypeParser: (oid: number, format?: 'text') =>
-        oid === int8 ? Number : driver.types.getTypeParser(oid, format ?? 'text'),
-    } as never, // the declared type lacks the overloads of the driver
-  })
-  // A connection ended. Its operation fails by itself, and the next one opens another connection.
-  pool.on('connect', (client) => client.on('error', () => undefined))
-  pool.on('error', () => undefined)
+  const servers = openServers(driver, address, maxConnections)
   const turns = new Map<string, ReturnType<typeof semaphore>>()
 
   return {
@@ -72,7 +46,7 @@ export function openPool(driver: Driver, url: string) {
         throw new Unavailable(`too many operations of the schema ${schema} wait for PostgreSQL`)
       }
       try {
-        const client = await pool.connect()
+        const client = await servers.connect()
         return {
           client,
           release(isBroken) {
@@ -86,6 +60,9 @@ export function openPool(driver: Driver, url: string) {
       }
     },
 
-    end: () => pool.end(),
+    /** Whether statements of this connection may have names. Behind a pooler, the next one may reach another connection. */
+    mayName: (client: ClientBase): boolean => servers.isDirect(client) && turns.size <= mostSchemasWithNames,
+
+    end: servers.end,
   }
 }

@@ -1,6 +1,7 @@
 import { Unavailable } from '../../../../domain/refusal.ts'
 import { Unsuitable } from '../../store-backend.ts'
 import type { Queries } from './connection.ts'
+import { requireSettings } from './session.ts'
 
 const leastVersion = 150_000
 
@@ -18,8 +19,8 @@ const read = `
     current_setting('synchronous_commit') AS synchronous_commit`
 
 /** Throws `Unsuitable` for a server that cannot keep the promises. */
-export async function requireSuitable({ one }: Queries): Promise<void> {
-  const server = await one<Server>(read)
+export async function requireSuitable(queries: Queries): Promise<void> {
+  const server = await queries.one<Server>(read)
   if (server === undefined) throw new Unavailable('PostgreSQL did not tell its version')
   if (server.version < leastVersion) throw new Unsuitable(`PostgreSQL ${server.name} is too old: 15 is the least`)
   if (server.encoding !== 'UTF8') {
@@ -29,6 +30,7 @@ export async function requireSuitable({ one }: Queries): Promise<void> {
   if (server.synchronous_commit === 'off') {
     throw new Unsuitable('synchronous_commit is off, so the server could lose acknowledged writes: switch it on')
   }
+  await requireSettings(queries.all)
 }
 
 /** Turns the errors that only the operator can end into `Unsuitable`. */

@@ -1,0 +1,54 @@
+import { expect } from 'chai'
+import { postgresBackend } from '../../../src/adapters/stores/postgres/postgres.ts'
+import { type StoreHandle, Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
+import { faultOf } from '../../support/fault-of.ts'
+import { skipIfMissing } from '../../support/servers/obstacles.ts'
+import { type PgBouncer, pgBouncerObstacle, startPgBouncer } from '../../support/servers/pgbouncer.ts'
+import { type PostgresServer, sharedPostgres } from '../../support/servers/postgres-server.ts'
+import { recovers } from '../../support/stores/outages.ts'
+import { everythingWorks } from '../../support/stores/store-operations.ts'
+
+type Handle = Required<StoreHandle>
+
+const open = (url: string): Promise<Handle> => postgresBackend.open({ url, clock: () => new Date(), warn() {} })
+
+describe('PostgreSQL behind PgBouncer', () => {
+  let server: PostgresServer
+  let pooler: PgBouncer
+  let url: string
+
+  before(async function () {
+    skipIfMissing(this, pgBouncerObstacle())
+    server = await sharedPostgres()
+    url = (await server.newDatabase()).replace('postgres@', 'pooled@')
+    await server.query(`CREATE ROLE pooled LOGIN; ALTER DATABASE ${new URL(url).pathname.slice(1)} OWNER TO pooled`)
+    // Two connections for all clients, so that statements of one client reach another connection soon.
+    const settings = ['default_pool_size = 2', 'ignore_startup_parameters = extra_float_digits']
+    pooler = await startPgBouncer(new URL(url).port, { users: ['pooled'], settings })
+  })
+
+  after(async () => {
+    await pooler?.close()
+    await server?.query('DROP ROLE IF EXISTS pooled').catch(() => undefined)
+  })
+
+  it('does not start without time-outs, and names the statements that set them', async () => {
+    const handle = await open(pooler.through(url))
+    const fault = await faultOf(recovers(() => handle.prepare()))
+    expect(fault).to.be.instanceOf(Unsuitable)
+    const statements = String(fault).match(/ALTER ROLE "pooled" SET [^;]*;/g) ?? []
+    expect(statements).to.deep.equal([
+      'ALTER ROLE "pooled" SET statement_timeout = 2000;',
+      'ALTER ROLE "pooled" SET lock_timeout = 1500;',
+      'ALTER ROLE "pooled" SET idle_in_transaction_session_timeout = 4000;',
+      'ALTER ROLE "pooled" SET search_path = pg_catalog;',
+    ])
+
+    await server.query(statements.join(' '))
+    await pooler.command('RECONNECT')
+    await recovers(() => handle.prepare())
+    await everythingWorks(handle)
+    await Promise.all(Array.from({ length: 4 }, () => everythingWorks(handle)))
+    await handle.close()
+  })
+})
