@@ -14,7 +14,7 @@ import { storeWatch } from '../../adapters/stores/store-watch.ts'
 import type { Limiter } from '../../application/ports/stores/limiter.ts'
 import { distinctStores, namingRoles } from '../plugins/stores.ts'
 import type { Settings } from '../settings/schema/schema.ts'
-import { measuredHandle } from './measured.ts'
+import { measuredHandle } from './measured-handle.ts'
 import { openFor } from './open-for.ts'
 
 export type OpenStores = Awaited<ReturnType<typeof openStores>>

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { type Metrics, openMetrics } from '../../../src/adapters/metrics/metrics.ts'
 import type { StoreHandle } from '../../../src/adapters/stores/store-backend.ts'
-import { measuredHandle } from '../../../src/config/composition/measured.ts'
+import { measuredHandle } from '../../../src/config/composition/measured-handle.ts'
 import { storeSuites } from '../../../src/testing/store-suites.ts'
 import { memoryUnderTest } from '../../support/stores/memory.ts'
 
