@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
 import { isHashable, normalisePassword } from '../../domain/password.ts'
-import { leastCosts } from './cost-bounds.ts'
+import { costObjection } from './cost-bounds.ts'
 import type { HashPool } from './hash-pool.ts'
 import {
   type Argon2idParameters,
@@ -34,7 +34,7 @@ export function argon2Hasher(options: Options): Argon2Hasher {
   const today = schemeOfPrefix(argon2idPrefix(parameters))
   if (today === null)
     throw new RangeError(`argon2id with m=${memoryKiB} KiB, t=${timeCost}, p=${parallelism} is not supported`)
-  if (!leastCosts.some((least) => memoryKiB >= least.memoryKiB && timeCost >= least.timeCost)) {
+  if (costObjection({ memoryKiB, timeCost }) !== null) {
     throw new RangeError(`argon2id with m=${memoryKiB} KiB and t=${timeCost} is too weak for passwords`)
   }
 

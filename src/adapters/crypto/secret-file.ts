@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { link, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { makePrivateFolder } from '../../lib/private-folder.ts'
+import { newToken } from './derived-keys.ts'
 import { secretObjection } from './secret-objection.ts'
 
 /** Processes may start at the same time, so a store may see the secret of another process first. */
@@ -27,6 +28,12 @@ export async function openSecretFile(
   const origin = await writeSecret(path, randomBytes(32).toString('base64url'))
   const written = await readSecret(path)
   return written === null ? { problem: `${path} has vanished` } : { ...written, origin }
+}
+
+/** The key in such a file, so that it outlives a restart; a new key for this process if it cannot be kept. */
+export async function keptKey(path: string): Promise<string> {
+  const found = await openSecretFile(path).catch(() => null)
+  return found !== null && 'secret' in found ? found.secret : newToken()
 }
 
 /** Removes the file if it still holds this secret. */

@@ -90,3 +90,16 @@ export async function whenReady<T extends Closable, R>(tenant: T, work: (tenant:
     throw thrown
   }
 }
+
+type Method = (input: unknown) => Promise<unknown>
+
+/** The same use cases. Every call throws `Unavailable` until the tenant is ready, and after it is closed. */
+export function whileReady<UseCases extends object>(tenant: Closable, useCases: UseCases): UseCases {
+  const guarded = Object.entries(useCases).map(([name, useCase]: [string, object]) => {
+    const methods = Object.entries(useCase).map(([name, method]: [string, Method]) => {
+      return [name, (input: unknown) => whenReady(tenant, () => method(input))]
+    })
+    return [name, Object.fromEntries(methods)]
+  })
+  return Object.fromEntries(guarded) // safe: it has the names and methods of `useCases`
+}

@@ -9,7 +9,7 @@ import { problemPage } from '../../adapters/http/pages/account/problem-page.ts'
 import { markPath, type Site } from '../../adapters/http/pages/account/site.ts'
 import { frontDoorRouter } from '../../adapters/http/pages/front-door.ts'
 import { mailboxRouter } from '../../adapters/http/pages/mailbox-page.ts'
-import { hasTryPage, tryRouter } from '../../adapters/http/pages/try-page.ts'
+import { comingBack, hasTryPage, tryRouter } from '../../adapters/http/pages/try-page.ts'
 import { clientAddresses } from '../../adapters/http/pipeline/client-address.ts'
 import { traitsOf } from '../../adapters/http/pipeline/client-traits.ts'
 import { identifying } from '../../adapters/http/pipeline/identify.ts'
@@ -246,9 +246,6 @@ function siteOf(settings: Settings, publicUrl: string): Site {
   }
 }
 
-/** The place where the browser returns from the provider: the page, our callback, which redirects to it, or another. */
-type ComesBack = 'to this page' | 'by redirect' | 'elsewhere'
-
 /** The documents belong to no tenant, so their path has none. `null` if they are off. */
 function docsPathOf({ docs, http }: Settings): string | null {
   return docs.enabled ? `${basePathOf(http.publicUrl)}/docs` : null
@@ -257,15 +254,7 @@ function docsPathOf({ docs, http }: Settings): string | null {
 /** The settings that the page at `/try` needs. */
 function tryConfig(settings: Settings, publicUrl: string) {
   const { backends, routers, providers } = settings
-  const isHere = (page: string | undefined): boolean => {
-    if (page === undefined) return false
-    const { origin, pathname } = new URL(page)
-    return `${origin}${pathname}` === `${publicUrl}/try`
-  }
-  const comesBack = (byProvider: string | undefined, byUs: string | undefined): ComesBack => {
-    if (byProvider !== undefined) return isHere(byProvider) ? 'to this page' : 'elsewhere'
-    return isHere(byUs) ? 'by redirect' : 'elsewhere'
-  }
+  const comesBack = comingBack(publicUrl)
   return {
     backends: enabledOf(backends).map(([name, { transport, prefix }]) => ({ name, transport: transport.kind, prefix })),
     docs: docsPathOf(settings),

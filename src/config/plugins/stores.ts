@@ -5,6 +5,7 @@ import { ownBackend } from '../../adapters/stores/own-store.ts'
 import { postgresBackend } from '../../adapters/stores/postgres/postgres.ts'
 import { redisBackend } from '../../adapters/stores/redis/redis.ts'
 import { sqliteBackend } from '../../adapters/stores/sqlite/sqlite.ts'
+import { addressObjection } from '../../adapters/stores/store-address.ts'
 import { type StoreBackend, type StoreRole, storeRoles, Unsuitable } from '../../adapters/stores/store-backend.ts'
 
 /** A store in the settings: a kind with its options. */
@@ -104,34 +105,13 @@ export function placed(store: StoreSettings, dataFolder: string): StoreSettings 
   return { ...store, dataFolder }
 }
 
-/** Scheme, hosts, path. `URL` refuses MongoDB addresses with several hosts. */
-const address = /^([a-z][a-z0-9+.-]*:)\/\/[^/?#\s]+(\/[^?#\s]*)?(?:\?[^#\s]*)?$/i
-
-/** A character of a user or password that ends the host, before the `@` behind the password. */
-const unencoded = /^[a-z0-9+.-]+:\/\/[^@/?#]*:(?!\d+[/?#])[^@/?#]*[/?#][^@]*@/i
-
 /** The fault of a store, worded to follow the name of its option; `null` without one. */
 export function objectionToStore(store: StoreSettings): { readonly option: string; readonly message: string } | null {
   if (store.kind === ownBackend.kind) {
     return store.module === undefined ? { option: 'module', message: 'is required: the path of a module' } : null
   }
-  const message = addressObjection(store)
+  const message = addressObjection(pluginOf(store.kind), store.url)
   return message === null ? null : { option: 'url', message }
-}
-
-function addressObjection({ kind, url }: StoreSettings): string | null {
-  const { protocols, needsDatabase, objection } = pluginOf(kind)
-  if (protocols.length === 0) return null
-  const wanted = protocols.map((protocol) => `${protocol}//…`).join(' or ')
-  if (url === undefined) return `is required for ${kind}: ${wanted}`
-  if (unencoded.test(url))
-    return 'must have each /, ?, # and @ of user and password percent-encoded: %2F, %3F, %23, %40'
-  const [, protocol, path] = address.exec(url) ?? []
-  if (protocol === undefined || !protocols.includes(protocol.toLowerCase())) {
-    return `must be an address of ${kind}: ${wanted}`
-  }
-  if (needsDatabase === true && !/^\/[^/]+$/.test(path ?? '')) return `must name a database: ${protocol}//host/name`
-  return objection?.(url) ?? null
 }
 
 /** The options of a role. A role of the kind of the users inherits theirs, unless it has an address or a module of its own. */

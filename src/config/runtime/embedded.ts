@@ -6,7 +6,7 @@ import { createLog, type Logger } from '../../adapters/logging/log.ts'
 import { printLine } from '../../adapters/logging/print-line.ts'
 import { type OpenOwnStore, type OwnStore, ownBackend } from '../../adapters/stores/own-store.ts'
 import { neededPorts, type StoreRole, storeRoles } from '../../adapters/stores/store-backend.ts'
-import { type TenantDirectory, whenReady } from '../../adapters/tenants/directory.ts'
+import { type TenantDirectory, whileReady } from '../../adapters/tenants/directory.ts'
 import type { Limits } from '../../application/limits/limits.ts'
 import type { DeviceTokens } from '../../application/ports/device-tokens.ts'
 import type { OAuthProvider } from '../../application/ports/oauth-provider.ts'
@@ -166,19 +166,6 @@ function accountsOf(tenant: Tenant): Accounts {
     limits: tenant.ports.limits,
     deviceTokens: tenant.ports.deviceTokens,
   }
-}
-
-type Method = (input: unknown) => Promise<unknown>
-
-/** Every call throws `Unavailable` until the tenant is ready, and after it is closed. */
-function whileReady(tenant: Tenant, accounts: CheckedAccounts): CheckedAccounts {
-  const guarded = Object.entries(accounts).map(([name, useCase]: [string, object]) => {
-    const methods = Object.entries(useCase).map(([name, method]: [string, Method]) => {
-      return [name, (input: unknown) => whenReady(tenant, () => method(input))]
-    })
-    return [name, Object.fromEntries(methods)]
-  })
-  return Object.fromEntries(guarded) // safe: it has the names and methods of `accounts`
 }
 
 function thrown(fault: unknown): void {

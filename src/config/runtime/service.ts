@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { newToken } from '../../adapters/crypto/derived-keys.ts'
-import { openSecretFile } from '../../adapters/crypto/secret-file.ts'
+import { keptKey } from '../../adapters/crypto/secret-file.ts'
 import { problemPage } from '../../adapters/http/pages/account/problem-page.ts'
 import { mailboxPath } from '../../adapters/http/pages/mailbox-page.ts'
 import { hasTryPage } from '../../adapters/http/pages/try-page.ts'
@@ -61,7 +61,7 @@ export async function startService(needs: Needs): Promise<Service> {
   // The addresses of a tenant contain the port, and the system may choose it.
   const port = await server.listen(settings.http.host, settings.http.port)
   const showsMailbox = [...current.enabled.values()].some(({ settings: { mail } }) => mail.url === 'mailbox:')
-  const mailboxKey = showsMailbox ? await keptMailboxKey(settings.dataFolder) : newToken()
+  const mailboxKey = showsMailbox ? await keptKey(join(settings.dataFolder, 'mailbox-key')) : newToken()
   const tenants = openTenants<ServedTenant>({ ...shared, settings, tenants: current, open, failed })
 
   async function open(own: TenantSettings, failed: (fault: unknown) => void): Promise<ServedTenant> {
@@ -117,10 +117,4 @@ export async function startService(needs: Needs): Promise<Service> {
       await hideMetrics()
     },
   }
-}
-
-/** The key in the data folder, so that the address of the mailbox outlives a restart; a new key if it cannot be kept. */
-async function keptMailboxKey(dataFolder: string): Promise<string> {
-  const found = await openSecretFile(join(dataFolder, 'mailbox-key')).catch(() => null)
-  return found !== null && 'secret' in found ? found.secret : newToken()
 }

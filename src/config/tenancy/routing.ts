@@ -8,6 +8,7 @@ import {
   type TenantRouting,
 } from '../../adapters/http/pipeline/tenant-routing.ts'
 import { basePathOf, withoutBase } from '../../lib/base-path.ts'
+import { latest } from '../../lib/latest.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant, type LoadedTenants } from '../settings/tenants.ts'
 
@@ -48,16 +49,6 @@ export function routingOf(settings: Settings, current: () => LoadedTenants): Ten
     commonCors: () => (by === undefined ? corsOf(defaultTenant) : commonCors),
     corsOf,
     corsOfAll: () => known().ofAll,
-  }
-}
-
-/** Computes a value from the tenants, once after each reload. */
-function latest<T>(current: () => LoadedTenants, compute: (tenants: LoadedTenants) => T): () => T {
-  let known: { readonly of: LoadedTenants; readonly value: T } | null = null
-  return () => {
-    const of = current()
-    if (known?.of !== of) known = { of, value: compute(of) }
-    return known.value
   }
 }
 

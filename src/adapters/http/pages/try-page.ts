@@ -34,3 +34,19 @@ export function tryRouter({ publicUrl, config }: Needs): Router<unknown> {
   const local = endpoints.map((one) => ({ ...one, isLocal: true }))
   return { tag: 'pages', endpoints: hasTryPage ? local : [] }
 }
+
+/** The place where the browser returns from the provider: the page, our callback, which redirects to it, or another. */
+type ComesBack = 'to this page' | 'by redirect' | 'elsewhere'
+
+/** Tells the place by the pages in the settings of a provider: the one that the provider calls, and the one after our callback. */
+export function comingBack(publicUrl: string) {
+  const isHere = (page: string | undefined): boolean => {
+    if (page === undefined) return false
+    const { origin, pathname } = new URL(page)
+    return `${origin}${pathname}` === `${publicUrl}/try`
+  }
+  return (byProvider: string | undefined, byUs: string | undefined): ComesBack => {
+    if (byProvider !== undefined) return isHere(byProvider) ? 'to this page' : 'elsewhere'
+    return isHere(byUs) ? 'by redirect' : 'elsewhere'
+  }
+}

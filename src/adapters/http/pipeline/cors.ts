@@ -1,6 +1,6 @@
 import cors from '@koa/cors'
 import type { Context } from 'koa'
-import { isAppOrigin } from '../../../lib/app-origin.ts'
+import { isAppOrigin } from '../../../lib/origins.ts'
 
 /** Adds the CORS headers of an answer (W3C Fetch). Resolves to whether it answered a preflight. */
 export type CrossOrigin = (ctx: Context) => Promise<boolean>

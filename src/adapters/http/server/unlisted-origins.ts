@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
 import type { Logger } from 'pino'
-import { isAppOrigin } from '../../../lib/app-origin.ts'
+import { isAppOrigin } from '../../../lib/origins.ts'
 
 /** A client can invent origins, so no more than this many are logged. */
 const mostOrigins = 100

@@ -1,8 +1,9 @@
-import { registrableDomain } from '../../../adapters/addresses/registrable-domain.ts'
+import { areSameSite } from '../../../adapters/addresses/registrable-domain.ts'
+import { doubtsOfCookie } from '../../../adapters/http/transports/cookie.ts'
 import { parseMailUrl } from '../../../adapters/mail/mail-url.ts'
 import { storeRoles } from '../../../adapters/stores/store-backend.ts'
-import { isAppOrigin } from '../../../lib/app-origin.ts'
 import { isLoopback } from '../../../lib/loopback.ts'
+import { isAppOrigin } from '../../../lib/origins.ts'
 import { doubtOf } from '../../plugins/providers.ts'
 import { pluginOf } from '../../plugins/stores.ts'
 import { canHavePages, isLocal, isPublic } from '../defaults.ts'
@@ -113,16 +114,9 @@ function doubtsOfTls({ mail }: Settings): string[] {
 
 function doubtsOfCookies({ http, backends }: Settings): string[] {
   if (!isPublic(http)) return []
-  return enabledOf(backends).flatMap(([name, { transport }]) => {
-    if (transport.kind !== 'cookie') return []
-    const cookie = `the cookie of the backend ${name}`
-    const isDropped = transport.secure && !http.publicUrl?.startsWith('https:')
-    return [
-      ...(isDropped ? [`browsers will drop ${cookie}: it is Secure and http.publicUrl is not https`] : []),
-      ...(transport.secure ? [] : [`${cookie} is not Secure: browsers send it without encryption, too`]),
-      ...(transport.httpOnly ? [] : [`${cookie} is not HttpOnly: every script in the page can read it`]),
-    ]
-  })
+  return enabledOf(backends).flatMap(([name, { transport }]) =>
+    transport.kind === 'cookie' ? doubtsOfCookie(transport, `the cookie of the backend ${name}`, http.publicUrl) : [],
+  )
 }
 
 /** A front end on another site can log in, but its next request gets 401. */
@@ -138,15 +132,4 @@ async function doubtsOfSites({ http, backends }: Settings): Promise<string[]> {
       `browsers do not send the cookie of the backend ${name} with requests from pages of ${others.join(', ')} (http.allowedOrigins), which is another site than ${publicUrl}: use one host name or domain for both, or a backend with bearer tokens`,
     ]
   })
-}
-
-/**
- * Whether browsers count two origins as one site: the same scheme and the same registrable domain (RFC 6265bis section 5.2).
- * Loads the list of public suffixes only when the hosts differ.
- */
-async function areSameSite(one: URL, other: URL): Promise<boolean> {
-  if (one.protocol !== other.protocol) return false
-  if (one.hostname === other.hostname) return true
-  const domain = await registrableDomain(one.hostname)
-  return domain !== null && domain === (await registrableDomain(other.hostname))
 }

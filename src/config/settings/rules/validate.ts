@@ -1,4 +1,4 @@
-import { leastCosts } from '../../../adapters/crypto/cost-bounds.ts'
+import { costObjection } from '../../../adapters/crypto/cost-bounds.ts'
 import { secretObjection } from '../../../adapters/crypto/secret-objection.ts'
 import { pagePaths, routes } from '../../../adapters/http/routes.ts'
 import { objectionsToCookie } from '../../../adapters/http/transports/cookie.ts'
@@ -142,12 +142,9 @@ const pathsOfService = [
 
 function* judgePasswords({ passwords }: Settings): Generator<Objection> {
   const { memoryKiB, timeCost, parallelism, concurrency } = passwords
-  const least = leastCosts.find((one) => timeCost >= one.timeCost && memoryKiB >= one.memoryKiB)
-  if (least === undefined) {
-    const pairs = leastCosts.map((one) => `${one.memoryKiB} KiB with ${one.timeCost}`).join(', ')
-    const path = memoryKiB < 19_456 ? 'passwords.memoryKiB' : 'passwords.timeCost'
-    const message = `is too low: at least ${pairs} passes, or more`
-    yield [path, message, ['passwords.memoryKiB', 'passwords.timeCost']]
+  const objection = costObjection({ memoryKiB, timeCost })
+  if (objection !== null) {
+    yield [`passwords.${objection.option}`, objection.message, ['passwords.memoryKiB', 'passwords.timeCost']]
   }
   if (concurrency !== undefined && concurrency < parallelism) {
     yield ['passwords.concurrency', 'must be at least passwords.parallelism', ['passwords.parallelism']]

@@ -1,5 +1,5 @@
 import Type, { type TSchema } from 'typebox'
-import { isAppOrigin } from '../../../lib/app-origin.ts'
+import { isAppOrigin, isOrigin } from '../../../lib/origins.ts'
 
 /** The annotations of our schemas. */
 interface Annotations {
@@ -27,12 +27,6 @@ interface Annotations {
 export function annotations(schema: TSchema): Annotations {
   // Safe: TypeBox keeps unknown options, and our schemas use only these.
   return schema as Annotations
-}
-
-/** Whether the text is an origin as browsers send it, such as `https://app.example.com`. */
-function isOrigin(text: string): boolean {
-  if (!/^https?:/.test(text) || text.includes('*') || !URL.canParse(text)) return false
-  return new URL(text).origin === text
 }
 
 const originExample = 'an origin as browsers write it (https://app.example.com: lower case, no path, no final /)'

@@ -1,6 +1,6 @@
 import Type from 'typebox'
+import { maxLifetimeSeconds } from '../../../adapters/credentials/options.ts'
 import { greatestCost } from '../../../adapters/crypto/cost-bounds.ts'
-import { maxLifetimeSeconds } from '../../plugins/strategies.ts'
 import { seconds } from './fields.ts'
 
 export const passwords = Type.Object({

@@ -1,3 +1,9 @@
+/** Whether the text is an origin as browsers send it, such as `https://app.example.com`. */
+export function isOrigin(text: string): boolean {
+  if (!/^https?:/.test(text) || text.includes('*') || !URL.canParse(text)) return false
+  return new URL(text).origin === text
+}
+
 /**
  * Whether the text is an origin of an app scheme, such as `capacitor://localhost`, as the web view of an app sends it. The URL
  * standard gives these schemes no origin (WHATWG URL, "origin"), so such origins are compared as text.
