@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url'
 import { Unavailable } from '../../domain/refusal.ts'
 import { orClose } from '../../lib/closing.ts'
-import { inTime } from '../../lib/timers.ts'
+import { answering } from './answering.ts'
 import {
   type OpenOptions,
   type StoreBackend,
@@ -69,6 +69,9 @@ function preparedOnce(handle: StoreHandle): StoreHandle {
   }
 }
 
+/** As long as a pool of tenants waits for an opening. */
+const prepareMs = 10_000
+
 async function openOwn({ module, tenant = 'default', ...options }: OpenOptions & Own): Promise<StoreHandle> {
   const name = typeof module === 'string' ? module : 'the store of the program'
   const given = typeof module === 'string' ? await loaded(module) : module
@@ -99,26 +102,13 @@ function handleOf(name: string, given: unknown): StoreHandle {
   }
   return {
     ...Object.fromEntries(offered.map((port) => [port, store[port]])),
-    prepare: answering(`${name} was not prepared in time: its prepare() did not settle`, () =>
-      explained(`${name} cannot be prepared`, async () => store.prepare?.(), { mayRetry: true }),
+    prepare: answering(
+      `${name} was not prepared in time: its prepare() did not settle`,
+      () => explained(`${name} cannot be prepared`, async () => store.prepare?.(), { mayRetry: true }),
+      prepareMs,
     ),
     ping: async () => store.ping?.(),
     close: async () => store.close?.(),
-  }
-}
-
-/** As long as a pool of tenants waits for an opening. */
-const prepareMs = 10_000
-
-/** Throws `Unavailable` after the deadline. The next call waits for the same preparation, because it still runs. */
-export function answering(late: string, prepare: () => Promise<void>, deadlineMs = prepareMs): () => Promise<void> {
-  let preparing: Promise<void> | null = null
-  return async () => {
-    preparing ??= prepare().finally(() => {
-      preparing = null
-    })
-    preparing.catch(() => undefined) // if nobody waits any more, the next call reports the fault
-    if ((await inTime(preparing, deadlineMs)) === 'late') throw new Unavailable(late)
   }
 }
 

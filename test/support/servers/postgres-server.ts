@@ -21,6 +21,8 @@ export interface PostgresServer {
   processes(): readonly number[]
   /** Ends the server in order. */
   stop(signal?: NodeJS.Signals): Promise<void>
+  /** The folder of the data. */
+  readonly folder: string
   /** Serves again after `stop`, on the same port and with the same data. */
   restart(): Promise<void>
   /** A streaming replica of this server. */
@@ -59,10 +61,13 @@ export function sharedPostgres(): Promise<PostgresServer> {
   return shared
 }
 
-/** A server of the test's own, with these arguments of `postgres`. */
-export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
+/** A server of the test's own, with these arguments of `postgres` and of `initdb`. */
+export async function startPostgres(
+  settings: readonly string[] = [],
+  initial: readonly string[] = [],
+): Promise<PostgresServer> {
   const data = await newFolder()
-  run('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N'])
+  run('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N', ...initial])
   return await started(data, settings)
 }
 
@@ -98,14 +103,20 @@ async function started(data: string, settings: readonly string[]): Promise<Postg
   ]
   let server: ChildProcess
 
-  async function launch(): Promise<void> {
+  function begin(): void {
     server = spawn(join(folder, 'postgres'), options, { ...user, stdio: 'ignore' })
     server.unref()
+  }
+
+  async function launch(mayRetry = false): Promise<void> {
+    begin()
     for (const deadline = Date.now() + 60_000; ; await sleep(20)) {
       try {
         return await query('SELECT 1')
       } catch (error) {
-        if (server.exitCode !== null || Date.now() > deadline) throw error
+        if (Date.now() > deadline || (server.exitCode !== null && !mayRetry)) throw error
+        // No server starts while processes of a killed one hold its shared memory.
+        if (server.exitCode !== null) begin()
       }
     }
   }
@@ -134,6 +145,7 @@ async function started(data: string, settings: readonly string[]): Promise<Postg
 
   return {
     port,
+    folder: data,
     processes: () => {
       const pid = server.pid ?? 0
       const children = spawnSync('ps', ['--ppid', `${pid}`, '-o', 'pid='], { encoding: 'utf8' }).stdout
@@ -149,7 +161,7 @@ async function started(data: string, settings: readonly string[]): Promise<Postg
       await query(`DROP DATABASE ${new URL(url).pathname.slice(1)} WITH (FORCE)`)
     },
     stop,
-    restart: launch,
+    restart: () => launch(true),
     async newReplica() {
       const copy = await newFolder()
       run('pg_basebackup', ['-R', '-c', 'fast', '-D', copy, '-h', '127.0.0.1', '-p', `${port}`, '-U', 'postgres', '-N'])

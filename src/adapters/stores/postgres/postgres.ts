@@ -1,6 +1,6 @@
 import { Unavailable } from '../../../domain/refusal.ts'
 import { timers } from '../../../lib/timers.ts'
-import { requireReadable } from '../migrations.ts'
+import { answering } from '../answering.ts'
 import { type OpenOptions, openShares, type StoreBackend } from '../store-backend.ts'
 import type { StorePorts } from '../store-ports.ts'
 import {
@@ -18,7 +18,13 @@ import { explained, requireSuitable } from './connection/server.ts'
 import { postgresExpiringIds } from './expiring-ids.ts'
 import { postgresLimiter } from './limiter.ts'
 import { postgresLoginTimes } from './login-times.ts'
-import { knownSchema, migrateSchema, migrations, schemaVersion } from './migrations/migrations.ts'
+import {
+  hasAllMigrations,
+  knownSchema,
+  longestMigrationMs,
+  migrateSchema,
+  schemaVersion,
+} from './migrations/migrations.ts'
 import { postgresOAuthStates } from './oauth-states.ts'
 import { postgresOutbox } from './outbox.ts'
 import { postgresSecretMark } from './secret-mark.ts'
@@ -55,10 +61,14 @@ export const postgresBackend = {
       oauthStates: postgresOAuthStates(connection),
       limiter: postgresLimiter(connection),
 
-      async prepare() {
-        await explained(() => migrated(connection, options.leavesMigrations !== true))
-        connection.ready()
-      },
+      prepare: answering(
+        'PostgreSQL still makes or migrates its tables',
+        async () => {
+          await explained(() => migrated(connection, options.leavesMigrations !== true))
+          connection.ready()
+        },
+        answerMs,
+      ),
       ping: () => connection.ping(),
       close: () => connection.close(),
     }
@@ -80,7 +90,7 @@ export const postgresBackend = {
       return await explained(() =>
         connection.preparing(async (queries) => {
           await requireSuitable(queries)
-          requireReadable(await schemaVersion(queries, connection.schema), migrations)
+          await hasAllMigrations(queries, connection.schema, true)
           return []
         }),
       )
@@ -100,17 +110,18 @@ async function connect({ clock, shares = openShares(), ...own }: OpenOptions & P
   return connectionOf(driver, pool, schemaOf(own), clock)
 }
 
-/** Less than the 2 s within which `prepare` answers. */
+/** `prepare` answers within 2 s, however long its migrations take. */
+const answerMs = 1_950
 const waitMs = 1_000
 const pauseMs = 50
 
 async function migrated({ preparing, schema }: Connection, mayMigrate: boolean): Promise<void> {
   for (let waited = 0; waited < waitMs; waited += pauseMs) {
-    const isDone = await preparing(async (queries) => {
+    const isComplete = await preparing(async (queries) => {
       await requireSuitable(queries)
-      return await migrateSchema(queries, schema, mayMigrate)
+      return await hasAllMigrations(queries, schema, mayMigrate)
     })
-    if (isDone) return
+    if (isComplete || (await preparing((queries) => migrateSchema(queries, schema), longestMigrationMs))) return
     await timers.pause(pauseMs)
   }
   throw new Unavailable('another process migrates the data')

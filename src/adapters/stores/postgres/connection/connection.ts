@@ -50,11 +50,13 @@ export function connectionOf(
     return made
   }
 
-  function queriesOf(client: PoolClient): Queries {
+  function queriesOf(client: PoolClient, waitMs = longestWaitMs): Queries {
     const query = (text: string, values: readonly unknown[] = []): Promise<QueryResult> => {
       for (const value of values) refuseUnstorable(value)
       const { name, text: whole } = statement(text)
-      return client.query({ ...(pool.mayName(client) && { name }), text: whole, values: [...values] })
+      const named = pool.mayName(client) && { name }
+      const config = { ...named, text: whole, values: [...values], query_timeout: waitMs } // the declared type lacks the last
+      return client.query(config)
     }
     return {
       all: async (text, values) => (await query(text, values)).rows,
@@ -64,7 +66,10 @@ export function connectionOf(
   }
 
   function translated(error: unknown): unknown {
-    return isOutage(driver, error) ? new Unavailable('PostgreSQL does not answer', { cause: error }) : error
+    if (!isOutage(driver, error)) return error
+    return new Unavailable(`PostgreSQL ${isOfServer(error) ? 'refuses the operation' : 'does not answer'}`, {
+      cause: error,
+    })
   }
 
   /**
@@ -151,10 +156,14 @@ export function connectionOf(
   }
 
   /** COMMIT of a failed transaction succeeds, and its result says ROLLBACK. */
-  async function inTransaction<T>(client: PoolClient, work: (queries: Queries) => Promise<T>): Promise<T> {
+  async function inTransaction<T>(
+    client: PoolClient,
+    work: (queries: Queries) => Promise<T>,
+    waitMs = longestWaitMs,
+  ): Promise<T> {
     await client.query('BEGIN')
     try {
-      const result = await work(queriesOf(client))
+      const result = await work(queriesOf(client, waitMs))
       const { command } = await client.query('COMMIT')
       if (command !== 'COMMIT') throw new Unavailable('PostgreSQL undid the transaction')
       return result
@@ -174,8 +183,8 @@ export function connectionOf(
     transaction: async <T>(work: (queries: Queries) => Promise<T>) => operation().transaction(work),
 
     /** Like `transaction`, for `prepare`: the store need not be ready. */
-    preparing: <T>(work: (queries: Queries) => Promise<T>): Promise<T> =>
-      onClient((client) => inTransaction(client, work)),
+    preparing: <T>(work: (queries: Queries) => Promise<T>, waitMs?: number): Promise<T> =>
+      onClient((client) => inTransaction(client, work, waitMs), null, waitMs),
 
     /** The unique key that a refused write found taken; `null` for another error. */
     takenKey: (error: unknown): string | null => takenKey(driver, error),

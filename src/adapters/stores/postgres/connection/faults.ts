@@ -3,7 +3,7 @@ import type { DatabaseError } from 'pg'
 export type Driver = typeof import('pg')['default']
 
 /** SQLSTATE classes and codes of a server that may recover (appendix A of PostgreSQL's manual). */
-const outage = /^(08|53|57|58|28|40|25006$|42501$|55P03$|3D000$|XX)/ // connections, resources, operator, system, roles, rollback, replica
+const outage = /^(08|53|57|58|28|40|25006$|25P03$|42501$|55P03$|3D000$|XX)/ // connections, resources, operator, system, roles, rollback, replica
 
 /** Whether the server or the way to it has failed for now. The driver's own errors have no class of their own. */
 export function isOutage(driver: Driver, error: unknown): boolean {

@@ -22,13 +22,17 @@ const read = `
 export async function requireSuitable(queries: Queries): Promise<void> {
   const server = await queries.one<Server>(read)
   if (server === undefined) throw new Unavailable('PostgreSQL did not tell its version')
-  if (server.version < leastVersion) throw new Unsuitable(`PostgreSQL ${server.name} is too old: 15 is the least`)
+  if (server.version < leastVersion) throw new Unsuitable(`PostgreSQL ${server.name} is too old: use 15 or later`)
   if (server.encoding !== 'UTF8') {
-    throw new Unsuitable(`the database has the encoding ${server.encoding}: create one with ENCODING 'UTF8'`)
+    throw new Unsuitable(
+      `the database has the encoding ${server.encoding}: create one with ENCODING 'UTF8' and name it in url`,
+    )
   }
-  if (server.is_replica) throw new Unsuitable('the server is a replica: name the primary in the address')
+  if (server.is_replica) throw new Unsuitable('the server is a replica: name the primary in url')
   if (server.synchronous_commit === 'off') {
-    throw new Unsuitable('synchronous_commit is off, so the server could lose acknowledged writes: switch it on')
+    throw new Unsuitable(
+      'synchronous_commit is off, so the server could lose acknowledged writes: set it to on for the server, the database or the user',
+    )
   }
   await requireSettings(queries.all)
 }
@@ -38,8 +42,9 @@ export async function explained<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    const reason = reasonOf(error instanceof Unavailable ? error.cause : error)
-    throw reason === undefined ? error : new Unsuitable(`PostgreSQL: ${reason}`)
+    const cause = error instanceof Unavailable ? error.cause : error
+    const reason = reasonOf(cause)
+    throw reason === undefined ? error : new Unsuitable(`PostgreSQL: ${reason}`, { cause })
   }
 }
 
@@ -47,7 +52,9 @@ function reasonOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   if (!('code' in error)) return unmendableOfDriver.find(([message]) => message.test(error.message))?.[1]
   const code = String(error.code)
-  return unmendable[code] ?? (ofCertificate.test(code) ? untrusted : undefined)
+  if (ofCertificate.test(code)) return untrusted
+  const known = unmendable.find(([codes]) => codes.includes(code))?.[1]
+  return known && `${known} (${error.message})`
 }
 
 const ofCertificate = /^(CERT_(?!NOT_YET_VALID)|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT_)/
@@ -63,9 +70,21 @@ const unmendableOfDriver = [
   ],
 ] as const
 
-const unmendable: Readonly<Record<string, string>> = {
-  '28P01': 'it refuses the user name or the password in its address',
-  '28000': 'it refuses the user in its address; see pg_hba.conf',
-  '3D000': 'the database in its address does not exist',
-  '42501': 'the user in its address may not use this schema or create it in this database',
-}
+/** The next steps of the operator, by the codes of the errors (appendix A of the manual of PostgreSQL). */
+const unmendable: readonly (readonly [codes: readonly string[], text: string])[] = [
+  [['28P01'], 'it refuses the user or the password in its address: correct them in url'],
+  [['28000'], 'it refuses the user in its address: create the user, or allow the connection in pg_hba.conf'],
+  [
+    ['3D000'],
+    'the database in its address does not exist: create it (createdb --encoding UTF8), or name another one in url',
+  ],
+  [
+    ['42501'],
+    'the user in its address may not use this schema or create it in this database: make it the owner of the schema, or GRANT CREATE ON DATABASE to it',
+  ],
+  [['42P07', '42710', '42P06'], 'the schema has objects of another program: choose an unused one with schema'],
+  [
+    ['42703', '42P01', '42804', '42883'],
+    'the tables of the schema are not those of Portcullis: choose an unused one with schema, or restore a backup',
+  ],
+]

@@ -2,6 +2,9 @@ import type { Migration } from '../../migrations.ts'
 import type { Queries } from '../connection/connection.ts'
 import { putUser, removeUser } from './shared-users.ts'
 
+/** The columns of `users`, which are a contract. */
+export const userColumns = ['id', 'email', 'email_key', 'is_active', 'is_superuser', 'is_verified', 'created_at']
+
 /**
  * `users` is a contract: other programs may join and reference it. Everything that they must not read is in other tables.
  * Statements, one for each table, index or function.
