@@ -99,7 +99,7 @@ export const secret = 'a secret that only serves to measure with'
 /** A long queue of hashes, so that a busy machine does not answer logins with 503. */
 export const longHashQueue = { PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60' }
 
-interface ServiceStart extends Start {
+export interface ServiceStart extends Start {
   /** The content of its settings file. */
   readonly settings?: object
   /** The default is a new folder. Pass the folder of an earlier service to use its data. */
@@ -127,9 +127,9 @@ export async function startService(options: ServiceStart = {}): Promise<StartedS
   return { pid: service.pid, url: `http://127.0.0.1:${port}`, dataFolder, end: service.end }
 }
 
-/** Starts a bare application of this folder. */
+/** Starts a bare application of the folder `bare`. */
 export async function startBare(file: string, env: Readonly<Record<string, string>>, cores: Cores): Promise<Server> {
-  const bare = run(process.execPath, [join(root, 'bench', file)], { env, cores })
+  const bare = run(process.execPath, [join(root, 'bench', 'bare', file)], { env, cores })
   const port = await bare.next(/^listening (\d+)$/)
   return { pid: bare.pid, url: `http://127.0.0.1:${port}`, end: bare.end }
 }
@@ -162,6 +162,12 @@ export async function startRedis(cores: Cores): Promise<Server> {
 export function residentMegabytes(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
   return Math.round(Number(kilobytes) / 1024)
+}
+
+/** The memory of processes that share some of it, in MB: each part that several share counts once. */
+export function sharedMegabytes(pids: readonly number[]): number {
+  const kilobytes = pids.map((pid) => /^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1])
+  return Math.round(kilobytes.reduce((sum, one) => sum + Number(one), 0) / 1024)
 }
 
 /** The processor time of a process with all its threads, in seconds. */

@@ -5,9 +5,9 @@ import type { Measure } from './measure.ts'
 import { embedding } from './measures/embedding.ts'
 import { duringForgotPassword, duringLogins, slowDisk } from './measures/latency.ts'
 import { costOfLimits, guessing } from './measures/limits.ts'
-import { logins } from './measures/logins.ts'
-import { me } from './measures/me.ts'
-import { millionUsers } from './measures/million-users.ts'
+import { logins, postgresLogins } from './measures/logins.ts'
+import { me, postgresMe } from './measures/me.ts'
+import { millionUsers, postgresMillionUsers } from './measures/million-users.ts'
 import { badProvider } from './measures/oauth.ts'
 import { memory, start } from './measures/start.ts'
 import { loginFlood, manyTenants, stoppedStore } from './measures/tenants.ts'
@@ -30,6 +30,9 @@ const measures: readonly Measure[] = [
   guessing,
   costOfLimits,
   millionUsers,
+  postgresMe,
+  postgresLogins,
+  postgresMillionUsers,
 ]
 const names = measures.map(({ name }) => name)
 

@@ -1,18 +1,16 @@
 // The bare application for POST /auth/jwt/login, as an experienced developer writes it by hand: Koa, @koa/router, koa-body,
-// the user from the SQLite file of the service, argon2.verify with the concurrency of the service, and a signed token.
+// the user from the database of the service, argon2.verify with the concurrency of the service, and a signed token.
 // It is plain JavaScript, so that no loader slows it down.
 import { createSecretKey, randomUUID } from 'node:crypto'
 import Router from '@koa/router'
 import argon2 from 'argon2'
-import Database from 'better-sqlite3'
 import jsonwebtoken from 'jsonwebtoken'
 import Koa from 'koa'
 import { koaBody } from 'koa-body'
 
-const { BARE_FILE, BARE_JWT_KEY, BARE_CONCURRENCY } = process.env
+const { BARE_STORE, BARE_JWT_KEY, BARE_CONCURRENCY } = process.env
 
-const db = new Database(BARE_FILE, { readonly: true })
-const userByEmail = db.prepare('SELECT id, password_hash, is_active, generation FROM users WHERE email_key = ?')
+const { userByEmail } = await import(`./${BARE_STORE}.mjs`)
 const key = createSecretKey(Buffer.from(BARE_JWT_KEY, 'base64'))
 
 let free = Number(BARE_CONCURRENCY)
@@ -33,7 +31,7 @@ async function isMatch(hash, password) {
 const router = new Router()
 router.post('/auth/jwt/login', koaBody(), async (ctx) => {
   const { username, password } = ctx.request.body
-  const user = userByEmail.get(username)
+  const user = await userByEmail(username)
   if (!user?.is_active || !(await isMatch(user.password_hash, password))) ctx.throw(400)
   const options = { expiresIn: 3600, audience: 'portcullis:auth', jwtid: randomUUID() }
   ctx.body = {

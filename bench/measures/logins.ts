@@ -1,22 +1,12 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import Database from 'better-sqlite3'
-import { derivedKeys } from '../../src/adapters/crypto/derived-keys.ts'
 import { defaultHashConcurrency } from '../../src/adapters/crypto/hash-pool.ts'
 import { saturate, saturateBySockets } from '../load.ts'
 import { bothCores } from '../machine.ts'
-import type { Measure } from '../measure.ts'
+import type { Effort, Figure, Measure } from '../measure.ts'
 import { login, meByBearer, password, people } from '../people.ts'
-import {
-  longHashQueue,
-  processorSeconds,
-  root,
-  run,
-  type Server,
-  secret,
-  startBare,
-  startService,
-} from '../processes.ts'
+import { inPostgres, inSqlite, type Place } from '../places.ts'
+import { longHashQueue, processorSeconds, root, run, type Server, startBare, startService } from '../processes.ts'
 import { spreadOf } from '../statistics.ts'
 
 const connections = 32
@@ -26,7 +16,6 @@ const warmUpSeconds = { requests: 4, logins: 45 }
 const roundFactor = 3
 /** The pause before each round, so that no round starts with warmer processors. */
 const pauseMilliseconds = 500
-const goal = 0.9
 
 interface Sample {
   /** Logins per second. */
@@ -41,83 +30,101 @@ interface Sample {
  */
 export const logins: Measure = {
   name: 'logins',
-  async run({ rounds, seconds }, say) {
-    const concurrency = `${defaultHashConcurrency(null)}`
-    const service = await startService({ env: longHashQueue })
-    const everybody = await people(service, connections)
-    const shots = everybody.map(({ email }) => login(email))
-    const file = join(service.dataFolder, 'portcullis.sqlite')
-    const bare = await startBare(
-      'bare-login.mjs',
-      {
-        BARE_FILE: file,
-        BARE_JWT_KEY: derivedKeys(secret).jwtKey.export().toString('base64'),
-        BARE_CONCURRENCY: concurrency,
-      },
-      bothCores,
-    )
-    const raw = run(process.execPath, [join(root, 'bench', 'bare-verify.mjs')], {
-      env: { BARE_HASH: someHash(file), BARE_PASSWORD: password, BARE_CONCURRENCY: concurrency },
-    })
+  run: (effort, say) => compare(inSqlite, { toHashing: 0.9 }, effort, say),
+}
 
-    const costing = async (pid: number, going: Promise<number>): Promise<Sample> => {
-      const [before, started] = [processorSeconds(pid), performance.now()]
-      const rate = await going
-      const count = (rate * (performance.now() - started)) / 1000
-      return { rate, costMilliseconds: ((processorSeconds(pid) - before) / count) * 1000 }
-    }
-    const roundSeconds = seconds * roundFactor
-    const loggingIn = ({ url, pid }: Server, duration = roundSeconds): Promise<Sample> =>
-      costing(pid, saturateBySockets(url, shots, duration))
-    const verifying = (): Promise<Sample> => {
-      const rate = raw.next(/^rate (.+)$/)
-      raw.tell(`${roundSeconds}`)
-      return costing(raw.pid, rate.then(Number))
-    }
-    const who = { ours: () => loggingIn(service), raw: verifying, bare: () => loggingIn(bare) }
+/** The same with a server for the look-ups, so the goal is the bare application that has one, too. */
+export const postgresLogins: Measure = {
+  name: 'postgres-logins',
+  run: (effort, say) => compare(inPostgres, { toBare: 0.95 }, effort, say),
+}
 
-    await saturate({ url: service.url, shots: everybody.map(meByBearer), connections, seconds: warmUpSeconds.requests })
-    for (const server of [service, bare]) await loggingIn(server, warmUpSeconds.logins)
-    await verifying()
-    const seen: Record<keyof typeof who, Sample[]> = { ours: [], raw: [], bare: [] }
-    for (let round = 0; round < rounds; round++) {
-      for (const name of turned(['ours', 'raw', 'bare'] as const, round)) {
-        await delay(pauseMilliseconds)
-        seen[name].push(await who[name]())
-      }
-    }
-    for (const process of [service, bare, raw]) await process.end()
+/** The lowest accepted ratios. */
+interface Goals {
+  readonly toHashing?: number
+  readonly toBare?: number
+}
 
-    const rates = compared(seen.ours, seen.raw, ({ rate }) => rate)
-    const costs = compared(seen.raw, seen.ours, ({ costMilliseconds }) => costMilliseconds)
-    const toBare = compared(seen.ours, seen.bare, ({ rate }) => rate)
-    const bareToRaw = compared(seen.bare, seen.raw, ({ rate }) => rate)
-    say({
-      what: `POST /auth/jwt/login, ${connections} clients`,
-      value: `${rates.one}/s`,
-      beside: `argon2.verify ${rates.other}/s`,
-      ratio: rates.shown,
-      goal: { text: `≥ ${goal}`, isMet: rates.ratio >= goal },
-    })
-    say({
-      what: '  its processor time',
-      value: `${costs.other} ms`,
-      beside: `argon2.verify ${costs.one} ms`,
-      ratio: costs.shown,
-    })
-    say({
-      what: '  next to a bare app',
-      value: `${toBare.one}/s`,
-      beside: `bare ${toBare.other}/s`,
-      ratio: toBare.shown,
-    })
-    say({
-      what: '  that bare app',
-      value: `${bareToRaw.one}/s`,
-      beside: `argon2.verify ${bareToRaw.other}/s`,
-      ratio: bareToRaw.shown,
-    })
-  },
+async function compare(
+  open: () => Promise<Place>,
+  goals: Goals,
+  { rounds, seconds }: Effort,
+  say: (figure: Figure) => void,
+): Promise<void> {
+  const concurrency = `${defaultHashConcurrency(null)}`
+  const place = await open()
+  const service = await startService({ env: { ...longHashQueue, ...place.env } })
+  const everybody = await people(service, connections)
+  const shots = everybody.map(({ email }) => login(email))
+  const bareEnv = { ...place.bareEnv(service), BARE_CONCURRENCY: concurrency }
+  const bare = await startBare('login.mjs', bareEnv, bothCores)
+  const hash = await place.someHash(service)
+  const raw = run(process.execPath, [join(root, 'bench', 'bare', 'verify.mjs')], {
+    env: { BARE_HASH: hash, BARE_PASSWORD: password, BARE_CONCURRENCY: concurrency },
+  })
+
+  const costing = async (pid: number, going: Promise<number>): Promise<Sample> => {
+    const [before, started] = [processorSeconds(pid), performance.now()]
+    const rate = await going
+    const count = (rate * (performance.now() - started)) / 1000
+    return { rate, costMilliseconds: ((processorSeconds(pid) - before) / count) * 1000 }
+  }
+  const roundSeconds = seconds * roundFactor
+  const loggingIn = ({ url, pid }: Server, duration = roundSeconds): Promise<Sample> =>
+    costing(pid, saturateBySockets(url, shots, duration))
+  const verifying = (): Promise<Sample> => {
+    const rate = raw.next(/^rate (.+)$/)
+    raw.tell(`${roundSeconds}`)
+    return costing(raw.pid, rate.then(Number))
+  }
+  const who = { ours: () => loggingIn(service), raw: verifying, bare: () => loggingIn(bare) }
+
+  await saturate({ url: service.url, shots: everybody.map(meByBearer), connections, seconds: warmUpSeconds.requests })
+  for (const server of [service, bare]) await loggingIn(server, warmUpSeconds.logins)
+  await verifying()
+  const seen: Record<keyof typeof who, Sample[]> = { ours: [], raw: [], bare: [] }
+  for (let round = 0; round < rounds; round++) {
+    for (const name of turned(['ours', 'raw', 'bare'] as const, round)) {
+      await delay(pauseMilliseconds)
+      seen[name].push(await who[name]())
+    }
+  }
+  for (const one of [service, bare, raw, place]) await one.end()
+
+  const rates = compared(seen.ours, seen.raw, ({ rate }) => rate)
+  const costs = compared(seen.raw, seen.ours, ({ costMilliseconds }) => costMilliseconds)
+  const toBare = compared(seen.ours, seen.bare, ({ rate }) => rate)
+  const bareToRaw = compared(seen.bare, seen.raw, ({ rate }) => rate)
+  say({
+    what: `POST /auth/jwt/login, ${connections} clients${place.suffix}`,
+    value: `${rates.one}/s`,
+    beside: `argon2.verify ${rates.other}/s`,
+    ratio: rates.shown,
+    ...goalOf(rates.ratio, goals.toHashing),
+  })
+  say({
+    what: '  its processor time',
+    value: `${costs.other} ms`,
+    beside: `argon2.verify ${costs.one} ms`,
+    ratio: costs.shown,
+  })
+  say({
+    what: '  next to a bare app',
+    value: `${toBare.one}/s`,
+    beside: `bare ${toBare.other}/s`,
+    ratio: toBare.shown,
+    ...goalOf(toBare.ratio, goals.toBare),
+  })
+  say({
+    what: '  that bare app',
+    value: `${bareToRaw.one}/s`,
+    beside: `argon2.verify ${bareToRaw.other}/s`,
+    ratio: bareToRaw.shown,
+  })
+}
+
+function goalOf(ratio: number, goal: number | undefined): Pick<Figure, 'goal'> {
+  return goal === undefined ? {} : { goal: { text: `≥ ${goal}`, isMet: ratio >= goal } }
 }
 
 /** Rotates the list, so that each element comes first in turn. */
@@ -135,12 +142,4 @@ function compared(one: readonly Sample[], other: readonly Sample[], figure: (sam
     ratio: ratio.median,
     shown: `${ratio.median.toFixed(2)} (${ratio.min.toFixed(2)}–${ratio.max.toFixed(2)})`,
   }
-}
-
-function someHash(file: string): string {
-  const db = new Database(file, { readonly: true })
-  const hash = db.prepare<[], string>('SELECT password_hash FROM users LIMIT 1').pluck().get()
-  db.close()
-  if (hash === undefined) throw new Error('nobody has a password')
-  return hash
 }

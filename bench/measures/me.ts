@@ -1,14 +1,13 @@
-import { derivedKeys } from '../../src/adapters/crypto/derived-keys.ts'
 import { only, type Shot, saturate } from '../load.ts'
 import { bothCores, loadCore, moveTo, serverCore } from '../machine.ts'
 import type { Effort, Figure, Measure } from '../measure.ts'
 import { meByBearer, meByCookie, type Person, people } from '../people.ts'
-import { processorSeconds, type Server, secret, startBare, startRedis, startService } from '../processes.ts'
+import { inPostgres, inSqlite, type Place, withRedis } from '../places.ts'
+import { processorSeconds, type Server, startBare, startService } from '../processes.ts'
 import { spreadOf } from '../statistics.ts'
 
 const connections = 32
 const warmUpSeconds = 4
-const goal = 0.7
 
 interface Sample {
   /** Requests a second. */
@@ -19,45 +18,44 @@ interface Sample {
 
 interface Kind {
   readonly name: string
-  readonly kind: 'jwt' | 'cookie-sqlite' | 'cookie-redis'
+  readonly open: () => Promise<Place>
+  readonly credential: 'jwt' | 'session' | 'redis-session'
   readonly shot: (person: Person) => Shot
+  readonly goal: number
 }
 
+const beside = () => withRedis(loadCore)
 const kinds: readonly Kind[] = [
-  { name: 'by JWT', kind: 'jwt', shot: meByBearer },
-  { name: 'by cookie, session in SQLite', kind: 'cookie-sqlite', shot: meByCookie },
-  { name: 'by cookie, session in Redis', kind: 'cookie-redis', shot: meByCookie },
+  { name: 'by JWT', open: inSqlite, credential: 'jwt', shot: meByBearer, goal: 0.7 },
+  { name: 'by cookie, session in SQLite', open: inSqlite, credential: 'session', shot: meByCookie, goal: 0.7 },
+  { name: 'by cookie, session in Redis', open: beside, credential: 'redis-session', shot: meByCookie, goal: 0.7 },
+]
+const postgresKinds: readonly Kind[] = [
+  { name: 'by JWT', open: inPostgres, credential: 'jwt', shot: meByBearer, goal: 0.8 },
+  { name: 'by cookie', open: inPostgres, credential: 'session', shot: meByCookie, goal: 0.75 },
 ]
 
 /** GET /users/me, compared with a bare application with the same look-ups. Each has its own processor while it runs. */
-export const me: Measure = {
-  name: 'me',
-  async run(effort, say) {
+export const me: Measure = { name: 'me', run: comparing(kinds) }
+export const postgresMe: Measure = { name: 'postgres-me', run: comparing(postgresKinds) }
+
+function comparing(kinds: readonly Kind[]): Measure['run'] {
+  return async (effort, say) => {
     moveTo(loadCore)
     try {
       for (const kind of kinds) await compare(kind, effort, say)
     } finally {
       moveTo(bothCores)
     }
-  },
+  }
 }
 
-async function compare({ name, kind, shot }: Kind, effort: Effort, say: (figure: Figure) => void): Promise<void> {
-  const redis = kind === 'cookie-redis' ? await startRedis(loadCore) : null
-  const env: Record<string, string> =
-    redis === null ? {} : { PORTCULLIS_STORES__SESSIONS__KIND: 'redis', PORTCULLIS_STORES__SESSIONS__URL: redis.url }
-  const service = await startService({ env, cores: serverCore })
-  const shots = (await people(service, 2 * connections)).map(shot)
-  const bare = await startBare(
-    'bare.mjs',
-    {
-      BARE_KIND: kind,
-      BARE_FILE: `${service.dataFolder}/portcullis.sqlite`,
-      BARE_JWT_KEY: derivedKeys(secret).jwtKey.export().toString('base64'),
-      ...(redis !== null && { BARE_REDIS: redis.url }),
-    },
-    serverCore,
-  )
+async function compare(kind: Kind, effort: Effort, say: (figure: Figure) => void): Promise<void> {
+  const place = await kind.open()
+  const service = await startService({ env: place.env, cores: serverCore })
+  const shots = (await people(service, 2 * connections)).map(kind.shot)
+  const bareEnv = { ...place.bareEnv(service), BARE_CREDENTIAL: kind.credential }
+  const bare = await startBare('me.mjs', bareEnv, serverCore)
   const measured = async (server: Server, seconds: number): Promise<Sample> => {
     const before = processorSeconds(server.pid)
     const rate = only(200, await saturate({ url: server.url, shots, connections, seconds }))
@@ -76,17 +74,17 @@ async function compare({ name, kind, shot }: Kind, effort: Effort, say: (figure:
       rounds.push({ ours: await measured(service, effort.seconds), theirs })
     }
   }
-  for (const server of [service, bare, redis]) await server?.end()
+  for (const one of [service, bare, place]) await one.end()
 
   const ours = spreadOf(rounds.map((round) => round.ours.rate))
   const theirs = spreadOf(rounds.map((round) => round.theirs.rate))
   const ratio = spreadOf(rounds.map((round) => round.ours.rate / round.theirs.rate))
   say({
-    what: `GET /users/me ${name}`,
+    what: `GET /users/me ${kind.name}${place.suffix}`,
     value: `${Math.round(ours.median)}/s`,
     beside: `bare app ${Math.round(theirs.median)}/s`,
     ratio: `${ratio.median.toFixed(2)} (${ratio.min.toFixed(2)}–${ratio.max.toFixed(2)})`,
-    goal: { text: `≥ ${goal}`, isMet: ratio.median >= goal },
+    goal: { text: `≥ ${kind.goal}`, isMet: ratio.median >= kind.goal },
   })
   const ourCost = spreadOf(rounds.map((round) => round.ours.costMicroseconds)).median
   const theirCost = spreadOf(rounds.map((round) => round.theirs.costMicroseconds)).median

@@ -1,16 +1,11 @@
-import driver from 'better-sqlite3'
 import { jwtCredentials } from '../../src/adapters/credentials/jwt.ts'
 import { derivedKeys } from '../../src/adapters/crypto/derived-keys.ts'
 import { newId } from '../../src/adapters/crypto/new-id.ts'
-import { connectWriter } from '../../src/adapters/stores/sqlite/connection.ts'
-import { createFile, pathIn } from '../../src/adapters/stores/sqlite/data-file.ts'
-import { openSqlite } from '../../src/adapters/stores/sqlite/sqlite.ts'
-import { statementsOf } from '../../src/adapters/stores/sqlite/statements.ts'
-import { userWrites } from '../../src/adapters/stores/sqlite/write/users.ts'
 import { passwordHasher } from '../../src/config/composition/shared-resources.ts'
-import type { Email } from '../../src/domain/email.ts'
 import type { UserId } from '../../src/domain/ids.ts'
-import { newUser, type User } from '../../src/domain/user.ts'
+import type { Crowd, Crowds } from '../crowds/crowd.ts'
+import { postgresCrowds } from '../crowds/postgres.ts'
+import { sqliteCrowds } from '../crowds/sqlite.ts'
 import { only, type Shot, saturate } from '../load.ts'
 import { bothCores, loadCore, moveTo, serverCore } from '../machine.ts'
 import type { Figure, Measure } from '../measure.ts'
@@ -19,8 +14,8 @@ import {
   longHashQueue,
   residentMegabytes,
   type StartedService,
-  scratchFolder,
   secret,
+  sharedMegabytes,
   startService,
 } from '../processes.ts'
 import { spreadOf } from '../statistics.ts'
@@ -32,84 +27,47 @@ const connections = 32
 const hashing = { connections: 8, lengthening: 3 }
 /** More users than a small cache of verified tokens holds, beside a few. */
 const signedIn = { few: 64, many: 100_000 }
-const usersPerTransaction = 20_000
-const fillingCacheKiB = 1_048_576
 const warmUpSeconds = 4
-const readsPerRound = 20_000
-
-interface Crowd {
-  readonly dataFolder: string
-  readonly ids: readonly UserId[]
-  readonly emails: readonly string[]
-  readonly superuser: User
-}
 
 /** Requests among a million users, compared with the same requests among ten thousand. */
-export const millionUsers: Measure = {
-  name: 'million-users',
-  async run({ rounds, seconds }, say) {
+export const millionUsers: Measure = { name: 'million-users', run: comparing(sqliteCrowds) }
+export const postgresMillionUsers: Measure = { name: 'postgres-million-users', run: comparing(postgresCrowds) }
+
+function comparing(open: () => Promise<Crowds>): Measure['run'] {
+  return async ({ rounds, seconds }, say) => {
     const hash = await passwordHasher().hash(password)
-    const few = await filled(sizes.few, hash)
-    const many = await filled(sizes.many, hash)
     moveTo(loadCore)
+    const crowds = await open()
+    const few = await crowds.create(sizes.few, hash)
+    const many = await crowds.create(sizes.many, hash)
     const services = [await served(few, signedIn.few), await served(many, signedIn.many)] as const
-    try {
-      for (const service of services) await firstUses(service)
-      for (const { what, status, shot, hashes } of kinds) {
-        const load = hashes ? hashing : { connections, lengthening: 1 }
-        const microseconds = async (service: Served, length: number): Promise<number> => {
-          const sent = { url: service.url, shots: shot(service), connections: load.connections }
-          return 1e6 / only(status, await saturate({ ...sent, seconds: load.lengthening * length }))
-        }
-        for (const service of services) await microseconds(service, warmUpSeconds)
-        say(await compared(what, rounds, (at) => microseconds(services[at], seconds)))
+    const figure = async (what: string, measure: (at: 0 | 1) => Promise<number>) =>
+      say(await compared(`${what}, of 1 000 000 users${crowds.suffix}`, rounds, measure))
+    for (const service of services) await firstUses(service)
+    for (const { what, status, shot, hashes } of kinds) {
+      const load = hashes ? hashing : { connections, lengthening: 1 }
+      const microseconds = async (service: Served, length: number): Promise<number> => {
+        const sent = { url: service.url, shots: shot(service), connections: load.connections }
+        return 1e6 / only(status, await saturate({ ...sent, seconds: load.lengthening * length }))
       }
-      say({
-        what: '  resident memory after these requests',
-        value: `${residentMegabytes(services[1].pid)} MB`,
-        beside: `10 000 users: ${residentMegabytes(services[0].pid)} MB`,
-      })
-    } finally {
-      for (const service of services) await service.end()
-      moveTo(bothCores)
+      for (const service of services) await microseconds(service, warmUpSeconds)
+      await figure(what, (at) => microseconds(services[at], seconds))
     }
-    const readers = [await reader(few), await reader(many)] as const
+    say({
+      what: '  resident memory after these requests',
+      value: `${residentMegabytes(services[1].pid)} MB`,
+      beside: `10 000 users: ${residentMegabytes(services[0].pid)} MB`,
+    })
+    const pids = crowds.serverProcesses()
+    if (pids.length > 0) say({ what: '  memory of the server, for both', value: `${sharedMegabytes(pids)} MB` })
+    for (const service of services) await service.end()
+    moveTo(bothCores)
+    const readers = [await reader(few, crowds), await reader(many, crowds)] as const
     for (const { read } of readers) for (let round = 0; round < 10; round++) await read()
-    say(await compared('a random read of the store alone', rounds, (at) => readers[at].read()))
+    await figure('a random read of the store alone', (at) => readers[at].read())
     for (const { close } of readers) await close()
-  },
-}
-
-/** Creates the users through the code of the writer, without its thread and without a sync. */
-async function filled(count: number, hash: string): Promise<Crowd> {
-  const dataFolder = scratchFolder()
-  const place = { ...(await createFile(pathIn(dataFolder), console.warn)), isSmall: false }
-  const db = connectWriter(driver, place)
-  db.pragma('synchronous = OFF')
-  db.pragma(`cache_size = -${fillingCacheKiB}`)
-  const { insert } = userWrites(statementsOf(db))
-  const emails: string[] = []
-  const ids: UserId[] = []
-  const now = Date.now()
-
-  function add(fields: Partial<User> = {}): User {
-    const id = newId()
-    const email = `${Math.random().toString(36).slice(2)}.${ids.length}@example.com` as Email // safe: no other characters
-    const user = { ...newUser(id, email, hash, new Date(now)), ...fields }
-    if (insert(now, user, []) !== 'stored') throw new Error('an address was taken')
-    ids.push(id)
-    emails.push(email)
-    return user
+    await crowds.end()
   }
-
-  const superuser = add({ isSuperuser: true, isVerified: true })
-  const addSome = db.transaction(() => {
-    for (const end = Math.min(count, ids.length + usersPerTransaction); ids.length < end; ) add()
-  })
-  while (ids.length < count) addSome()
-  db.pragma('wal_checkpoint(TRUNCATE)')
-  db.close()
-  return { dataFolder, ids, emails, superuser }
 }
 
 interface Served extends StartedService {
@@ -119,9 +77,9 @@ interface Served extends StartedService {
 }
 
 async function served(crowd: Crowd, signedIn: number): Promise<Served> {
-  const { dataFolder, ids, superuser } = crowd
-  const env = { ...longHashQueue, PORTCULLIS_LIMITS__ENABLED: 'false' }
-  const service = await startService({ dataFolder, cores: serverCore, env })
+  const { start, ids, superuser } = crowd
+  const env = { ...longHashQueue, PORTCULLIS_LIMITS__ENABLED: 'false', ...start.env }
+  const service = await startService({ ...start, cores: serverCore, env })
   const { issue } = jwtCredentials({
     key: derivedKeys(secret).jwtKey,
     audience: 'portcullis:auth',
@@ -193,8 +151,8 @@ const kinds: readonly Kind[] = [
 ]
 
 /** Reads random users in this process; resolves to the microseconds of one read. */
-async function reader({ dataFolder, ids }: Crowd) {
-  const handle = await openSqlite({ dataFolder, clock: () => new Date(), warn: console.warn })
+async function reader({ open, ids }: Crowd, { readsPerRound }: Crowds) {
+  const handle = await open()
   await handle.prepare()
   const { users } = handle
   return {
@@ -224,7 +182,7 @@ async function compared(what: string, rounds: number, measure: (at: 0 | 1) => Pr
   const many = spreadOf(pairs.map((pair) => pair.many))
   const ratio = spreadOf(pairs.map((pair) => pair.many / pair.few))
   return {
-    what: `${what}, of 1 000 000 users`,
+    what,
     value: `${many.median.toFixed(1)} µs`,
     beside: `10 000 users: ${few.median.toFixed(1)} µs`,
     ratio: `${ratio.median.toFixed(2)} (${ratio.min.toFixed(2)}–${ratio.max.toFixed(2)})`,

@@ -1,0 +1,11 @@
+// The look-ups of a bare application in the SQLite file of the service.
+import Database from 'better-sqlite3'
+
+const db = new Database(process.env.BARE_FILE, { readonly: true })
+const byId = db.prepare('SELECT id, email, is_active, is_superuser, is_verified, generation FROM users WHERE id = ?')
+const byEmail = db.prepare('SELECT id, password_hash, is_active, generation FROM users WHERE email_key = ?')
+const session = db.prepare('SELECT user_id, generation FROM sessions WHERE digest = ? AND expires_at > ?')
+
+export const userById = (id) => byId.get(id)
+export const userByEmail = (email) => byEmail.get(email)
+export const sessionByDigest = (digest) => session.get(digest, Date.now())
