@@ -73,7 +73,7 @@ export {
   type UndeliveredRequest,
 } from './application/ports/stores/token-requests.ts'
 export type { TokenStore } from './application/ports/stores/token-store.ts'
-export type { UserStore, WriteOptions } from './application/ports/stores/user-store.ts'
+export type { Taken, UserStore, WriteOptions } from './application/ports/stores/user-store.ts'
 
 // Values and rules
 export type { Actor, ActorWithoutLogin } from './domain/actor.ts'
@@ -86,6 +86,7 @@ export {
   maxWaitingEvents,
   type UserChanges,
 } from './domain/events.ts'
+export { type FieldValue, type FieldValues, noFields, type UserFields } from './domain/fields.ts'
 export {
   type EventId,
   isUserId,

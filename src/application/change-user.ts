@@ -4,6 +4,7 @@ import { Refusal, Unavailable } from '../domain/refusal.ts'
 import type { User } from '../domain/user.ts'
 import type { UserStore, WriteOptions } from './ports/stores/user-store.ts'
 import type { Timers } from './ports/timers.ts'
+import { takenField } from './taken-field.ts'
 
 export type Change =
   | ({ readonly type: 'replace'; readonly user: User; readonly events: readonly AccountEvent[] } & WriteOptions)
@@ -13,6 +14,7 @@ export type Change =
 export type ChangeOutcome =
   | { readonly type: 'changed'; readonly user: User }
   | { readonly type: 'removed' | 'gone' | 'email_taken' | 'account_taken' }
+  | { readonly type: 'field_taken'; readonly field: string }
 
 type Decide = (user: User) => Change | Promise<Change>
 
@@ -96,6 +98,7 @@ export class ChangeUser {
           if (change.events.length > 0) wakeRelay?.()
           return { type: 'changed', user: { ...change.user, version: user.version + 1 } }
         }
+        if (outcome === 'field_taken') return { type: outcome, field: await takenField(users, change.user) }
         if (outcome !== 'stale') return { type: outcome }
       }
       await timers.pause(random() * Math.min(longestPauseMilliseconds, 2 ** attempt))

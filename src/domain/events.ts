@@ -1,5 +1,6 @@
 import type { Actor } from './actor.ts'
 import type { Email } from './email.ts'
+import type { FieldValues } from './fields.ts'
 import type { EventId } from './ids.ts'
 import type { ClientTraits } from './session.ts'
 import { type User, type UserView, viewOf } from './user.ts'
@@ -19,6 +20,8 @@ export interface UserChanges {
   readonly isActive?: boolean
   readonly isSuperuser?: boolean
   readonly isVerified?: boolean
+  /** The changed fields that the deployer declares, except private ones. */
+  readonly fields?: FieldValues
   /** The user or a superuser ended all logins. */
   readonly loggedOutEverywhere?: true
   readonly oauthLinked?: LinkChange

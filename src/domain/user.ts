@@ -1,4 +1,5 @@
 import type { Email } from './email.ts'
+import { type FieldValues, noFields, type UserFields } from './fields.ts'
 import type { UserId } from './ids.ts'
 import type { OAuthAccount } from './oauth-account.ts'
 
@@ -33,6 +34,8 @@ export interface User {
   readonly endedUntil: Date | null
   /** Accounts at providers that log this user in. Each belongs to at most one user. */
   readonly oauthAccounts: readonly OAuthAccount[]
+  /** The values of the fields that the deployer declares. */
+  readonly fields: UserFields
   readonly createdAt: Date
   /** Counts writes of the record, for compare-and-set. */
   readonly version: number
@@ -42,13 +45,15 @@ export function isActiveSuperuser({ isActive, isSuperuser }: Pick<User, 'isActiv
   return isActive && isSuperuser
 }
 
-/** The public part of a user, for answers and events. */
+/** The public part of a user, for answers and events. Private fields are no part of it. */
 export interface UserView {
   readonly id: UserId
   readonly email: Email
   readonly isActive: boolean
   readonly isSuperuser: boolean
   readonly isVerified: boolean
+  /** The values of the fields that the deployer declares. */
+  readonly fields: FieldValues
 }
 
 export function newUser(id: UserId, email: Email, passwordHash: string | null, createdAt: Date): User {
@@ -64,6 +69,7 @@ export function newUser(id: UserId, email: Email, passwordHash: string | null, c
     sessions: { generation: 0, keptSid: null },
     endedUntil: null,
     oauthAccounts: [],
+    fields: noFields,
     createdAt,
     version: 1,
   }
@@ -71,7 +77,7 @@ export function newUser(id: UserId, email: Email, passwordHash: string | null, c
 
 export function viewOf(user: User): UserView {
   const { id, email, isActive, isSuperuser, isVerified } = user
-  return { id, email, isActive, isSuperuser, isVerified }
+  return { id, email, isActive, isSuperuser, isVerified, fields: user.fields.shown }
 }
 
 /** Whether a credential is valid for `user`. A logout may still have ended it (see `mayBeEnded`). */

@@ -29,6 +29,12 @@ export function aUser(fields: Partial<User> = {}): User {
     sessions: { generation: 7, keptSid: digest() },
     endedUntil: new Date(Date.now() + 3_600_000),
     oauthAccounts: [anAccount()],
+    fields: {
+      shown: { nickname: `Ada ${random()}`, age: 36, isMember: true, tags: ['a', 'ü'], none: null },
+      hidden: { note: random() },
+      retired: { former: random() },
+      keys: { nickname: random() },
+    },
     ...fields,
   }
 }

@@ -10,6 +10,7 @@ import { loginTimesContract } from './contracts/login-times.ts'
 import { oauthAccountsContract } from './contracts/oauth-accounts.ts'
 import { oauthStateStoreContract } from './contracts/oauth-state-store.ts'
 import { outboxContract } from './contracts/outbox.ts'
+import { ownFieldsContract } from './contracts/own-fields.ts'
 import { secretMarkContract } from './contracts/secret-mark.ts'
 import { sessionStoreContract } from './contracts/session-store.ts'
 import { sinksContract } from './contracts/sinks.ts'
@@ -27,6 +28,7 @@ const suites: { readonly [Name in PortName]-?: readonly Suite[] } = {
     ofUsers('as a store of users', userStoreContract),
     ofUsers('as a store of OAuth accounts', oauthAccountsContract),
     ofUsers('as a store of superusers', superusersContract),
+    ofUsers('as a store of own fields', ownFieldsContract),
   ],
   outbox: [
     ofUsers('as an outbox', outboxContract),

@@ -43,6 +43,7 @@ export const storePorts: { readonly [Name in PortName]-?: PortFacts<Required<Sto
       find: 'read',
       findByEmail: 'read',
       findByOAuthAccount: 'read',
+      findByField: 'read',
       insert: 'write',
       replace: 'write',
       remove: 'write',

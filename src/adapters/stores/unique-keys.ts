@@ -1,3 +1,4 @@
+import type { Taken } from '../../application/ports/stores/user-store.ts'
 import { emailKey } from '../../domain/email.ts'
 import type { User } from '../../domain/user.ts'
 
@@ -7,8 +8,19 @@ export const emailUniqueKey = (key: string): string => `e:${key}`
 export const accountUniqueKey = (provider: string, accountId: string): string =>
   `a:${encodeURIComponent(provider)}:${accountId}`
 
-/** The keys that no two users may share: first the address, then the accounts. */
-export function uniqueKeysOf(user: User): readonly [email: string, ...accounts: string[]] {
+export const fieldUniqueKey = (field: string, key: string): string => `f:${field}:${key}`
+
+/** The keys that no two users may share: first the address, then the accounts, then those of the fields. */
+export function uniqueKeysOf(user: User): readonly [email: string, ...others: string[]] {
   const accounts = user.oauthAccounts.map(({ provider, accountId }) => accountUniqueKey(provider, accountId))
-  return [emailUniqueKey(emailKey(user.email)), ...accounts]
+  const fields = Object.entries(user.fields.keys).map(([field, key]) => fieldUniqueKey(field, key))
+  return [emailUniqueKey(emailKey(user.email)), ...accounts, ...fields]
+}
+
+/** The answer about the keys of a user that others have; `null` for none. */
+export function takenAmong(keys: readonly string[]): Taken | null {
+  const has = (prefix: string): boolean => keys.some((key) => key.startsWith(prefix))
+  if (has('e:')) return 'email_taken'
+  if (has('a:')) return 'account_taken'
+  return has('f:') ? 'field_taken' : null
 }

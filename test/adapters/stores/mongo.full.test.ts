@@ -234,7 +234,7 @@ describe('the MongoDB store', () => {
       const { users } = opened.handle
       const second = (await opened.second()).users
       const { email } = aUser()
-      const seen = { stored: 0, email_taken: 0, account_taken: 0, givenUp: 0 }
+      const seen = { stored: 0, email_taken: 0, account_taken: 0, field_taken: 0, givenUp: 0 }
       /** Users of whom no answer came in time: they may have been stored. */
       const unknown: User[] = []
       const contender = async (store: typeof users): Promise<void> => {

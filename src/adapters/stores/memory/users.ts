@@ -1,9 +1,9 @@
 import type { LoginTimes } from '../../../application/ports/stores/login-times.ts'
-import type { UserStore } from '../../../application/ports/stores/user-store.ts'
+import type { Taken, UserStore } from '../../../application/ports/stores/user-store.ts'
 import type { UserId } from '../../../domain/ids.ts'
 import { passwordScheme } from '../../../domain/password.ts'
 import { isActiveSuperuser, type User } from '../../../domain/user.ts'
-import { accountUniqueKey, emailUniqueKey, uniqueKeysOf } from '../unique-keys.ts'
+import { accountUniqueKey, emailUniqueKey, fieldUniqueKey, takenAmong, uniqueKeysOf } from '../unique-keys.ts'
 import type { MemoryOutbox } from './outbox.ts'
 import { pageOf } from './page.ts'
 
@@ -14,10 +14,8 @@ export function memoryUserStore({ write, hasRoom }: Pick<MemoryOutbox, 'write' |
   const logins = new Map<UserId, Date>()
 
   /** @param own the user whose own keys do not count as taken */
-  function conflictOf(user: User, own: UserId | null): 'email_taken' | 'account_taken' | null {
-    const isTaken = uniqueKeysOf(user).map((key) => (owners.get(key)?.id ?? own) !== own)
-    if (isTaken[0]) return 'email_taken'
-    return isTaken.includes(true) ? 'account_taken' : null
+  function conflictOf(user: User, own: UserId | null): Taken | null {
+    return takenAmong(uniqueKeysOf(user).filter((key) => (owners.get(key)?.id ?? own) !== own))
   }
 
   function put(user: User): void {
@@ -39,6 +37,7 @@ export function memoryUserStore({ write, hasRoom }: Pick<MemoryOutbox, 'write' |
     find: async (id) => users.get(id) ?? null,
     findByEmail: async (key) => owners.get(emailUniqueKey(key)) ?? null,
     findByOAuthAccount: async (provider, accountId) => owners.get(accountUniqueKey(provider, accountId)) ?? null,
+    findByField: async (field, key) => owners.get(fieldUniqueKey(field, key)) ?? null,
 
     async insert(user, events) {
       const conflict = conflictOf(user, null)

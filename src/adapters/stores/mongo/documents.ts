@@ -1,5 +1,6 @@
 import type { SinkName } from '../../../application/ports/stores/outbox.ts'
 import { type AccountEvent, haveRoom, maxWaitingEvents } from '../../../domain/events.ts'
+import { noFields, type UserFields } from '../../../domain/fields.ts'
 import type { EventId, UserId } from '../../../domain/ids.ts'
 import type { OAuthState } from '../../../domain/oauth-state.ts'
 import type { OneTimeToken, TokenRequest } from '../../../domain/one-time-token.ts'
@@ -17,11 +18,13 @@ interface OutboxDocument {
 }
 
 /**
- * A user and its events. One unique index covers `uniqueKeys`: `e:<e-mail key>` and `a:<provider>:<account id>`, or the
- * `noUserKey` of a record that is no user.
+ * A user and its events. One unique index covers `uniqueKeys`: `e:<e-mail key>`, `a:<provider>:<account id>` and
+ * `f:<field>:<key>`, or the `noUserKey` of a record that is no user.
  */
-export interface UserDocument extends Omit<User, 'id' | 'sessions'> {
+export interface UserDocument extends Omit<User, 'id' | 'sessions' | 'fields'> {
   readonly _id: UserId
+  /** Absent in a document of an earlier release. */
+  readonly fields?: UserFields
   /** The field has the name of earlier releases, for which `sid` and id of a credential are the same. */
   readonly sessions: { readonly generation: number; readonly keptCredentialId: string | null }
   readonly passwordScheme: string | null
@@ -162,7 +165,7 @@ export function userOf({
   ...fields
 }: UserDocument): User {
   const { generation, keptCredentialId: keptSid } = fields.sessions
-  return { id, ...fields, sessions: { generation, keptSid } }
+  return { id, ...fields, fields: fields.fields ?? noFields, sessions: { generation, keptSid } }
 }
 
 /** Matches the records that a sparse index over a time contains. */

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { UserStore, WriteOptions } from '../../../application/ports/stores/user-store.ts'
+import type { Taken, UserStore, WriteOptions } from '../../../application/ports/stores/user-store.ts'
 import { Unavailable } from '../../../domain/refusal.ts'
 import { isActiveSuperuser, type User } from '../../../domain/user.ts'
-import { accountUniqueKey, emailUniqueKey, uniqueKeysOf } from '../unique-keys.ts'
+import { accountUniqueKey, emailUniqueKey, fieldUniqueKey, takenAmong, uniqueKeysOf } from '../unique-keys.ts'
 import { type Connection, latest } from './connection/connection.ts'
 import {
   appended,
@@ -39,11 +39,7 @@ export function mongoUserStore(connection: Connection): UserStore {
    * Looks up which key of a refused write is taken, because the error does not reliably name it. If the holder has gone
    * by then, the write is repeated.
    */
-  async function unlessTaken<T>(
-    user: User,
-    isHolder: object,
-    write: () => Promise<T>,
-  ): Promise<T | 'email_taken' | 'account_taken'> {
+  async function unlessTaken<T>(user: User, isHolder: object, write: () => Promise<T>): Promise<T | Taken> {
     const uniqueKeys = uniqueKeysOf(user)
     for (let repetition = 0; repetition <= repetitions; repetition++) {
       if (repetition > 0) await delay(Math.random() * pauseMs * repetition)
@@ -54,10 +50,10 @@ export function mongoUserStore(connection: Connection): UserStore {
       }
       const wanted = { uniqueKeys: { $in: uniqueKeys }, ...isHolder }
       const holders = await users.find(wanted, { projection: { uniqueKeys: 1 }, ...latest }).toArray()
-      if (holders.some((holder) => holder.uniqueKeys.includes(uniqueKeys[0]))) return 'email_taken'
-      if (holders.length > 0) return 'account_taken'
+      const taken = takenAmong(uniqueKeys.filter((key) => holders.some((holder) => holder.uniqueKeys.includes(key))))
+      if (taken !== null) return taken
     }
-    throw new Unavailable('other writes take and release an address or account all the time')
+    throw new Unavailable('other writes take and release an address, an account or a field all the time')
   }
 
   /**
@@ -95,6 +91,7 @@ export function mongoUserStore(connection: Connection): UserStore {
     find: async (id) => one({ _id: literal(id), ...present }),
     findByEmail: (key) => one({ uniqueKeys: emailUniqueKey(key) }),
     findByOAuthAccount: (provider, accountId) => one({ uniqueKeys: accountUniqueKey(provider, accountId) }),
+    findByField: (field, key) => one({ uniqueKeys: fieldUniqueKey(field, key) }),
 
     insert: (user, events) =>
       run(() =>

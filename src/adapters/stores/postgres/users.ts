@@ -1,4 +1,4 @@
-import type { UserStore } from '../../../application/ports/stores/user-store.ts'
+import type { Taken, UserStore } from '../../../application/ports/stores/user-store.ts'
 import type { Email } from '../../../domain/email.ts'
 import { emailKey } from '../../../domain/email.ts'
 import type { UserId } from '../../../domain/ids.ts'
@@ -6,6 +6,7 @@ import type { OAuthAccount } from '../../../domain/oauth-account.ts'
 import { passwordScheme } from '../../../domain/password.ts'
 import { isActiveSuperuser, type User } from '../../../domain/user.ts'
 import { parseAccounts } from '../account-json.ts'
+import { fieldsJson, parseFields } from '../field-json.ts'
 import type { Connection, Queries, Steps } from './connection/connection.ts'
 import { appended, eventValues, roomValues, waitingOf } from './waiting-events.ts'
 
@@ -23,16 +24,18 @@ interface UserRow {
   readonly kept_sid: string | null
   readonly ended_until: Date | null
   readonly oauth_accounts: string
+  readonly fields: string | null
   readonly version: number
 }
 
 const users = `
   SELECT user_id AS id, email, is_active, is_superuser, is_verified, created_at, password_hash, password_version,
-    is_owner_proved, generation, kept_sid, ended_until, oauth_accounts, version
+    is_owner_proved, generation, kept_sid, ended_until, oauth_accounts, fields, version
   FROM @user_private`
 const byId = `${users} WHERE user_id = $1`
 const byEmail = `${users} WHERE email_key = $1`
 const byAccount = `${users} WHERE user_id = (SELECT user_id FROM @oauth_claims WHERE account = $1)`
+const byField = `${users} WHERE user_id = (SELECT user_id FROM @field_claims WHERE field = $1 AND key = $2)`
 const behind = `${users} WHERE $1::uuid IS NULL OR user_id > $1 ORDER BY user_id LIMIT $2`
 
 // Steps from one value of the index to the next, so the cost depends on the number of schemes, not of users.
@@ -60,13 +63,17 @@ interface Written {
 const insert = `
   WITH written AS (
     INSERT INTO @user_private (user_id, email, email_key, is_active, is_superuser, is_verified, password_hash,
-      password_scheme, password_version, is_owner_proved, generation, kept_sid, ended_until, oauth_accounts, version, created_at)
-    VALUES ($1::uuid, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $20) RETURNING user_id AS id
+      password_scheme, password_version, is_owner_proved, generation, kept_sid, ended_until, oauth_accounts, version, created_at,
+      fields)
+    VALUES ($1::uuid, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $20, $21) RETURNING user_id AS id
   ), shared AS (
-    SELECT @put_user(id, $2, $3, $4, $5, $6, $20) AS is_done FROM written
+    SELECT @put_user(id, $2, $3, $4, $5, $6, $20, $22) AS is_done FROM written
   ), linked AS (
     INSERT INTO @oauth_claims (account, user_id)
     SELECT wanted.account, id FROM written, unnest($16::text[]) AS wanted (account)
+  ), named AS (
+    INSERT INTO @field_claims (field, key, user_id)
+    SELECT wanted.field, wanted.key, id FROM written, unnest($23::text[], $24::text[]) AS wanted (field, key)
   ), ${appended('written', 17)}
   SELECT count(is_done) FROM shared`
 
@@ -75,20 +82,29 @@ const replace = `
   WITH written AS (
     UPDATE @user_private SET email = $2, email_key = $3, is_active = $4, is_superuser = $5, is_verified = $6, created_at = $22,
       password_hash = $7, password_scheme = $8, password_version = $9, is_owner_proved = $10,
-      generation = $11, kept_sid = $12, ended_until = $13, oauth_accounts = $14, version = $15 + 1
+      generation = $11, kept_sid = $12, ended_until = $13, oauth_accounts = $14, version = $15 + 1, fields = $24
     WHERE user_id = $1::uuid AND version = $15 AND ($20::boolean OR ${waitingOf('$1::uuid')} <= $21)
       AND ($23::boolean OR ${isNoSuperuser})
     RETURNING user_id AS id
   ), shared AS (
-    SELECT @put_user(id, $2, $3, $4, $5, $6, $22) AS is_done FROM written JOIN @user_private AS before ON user_id = id
-    WHERE (before.email, before.is_active, before.is_superuser, before.is_verified, before.created_at)
-      IS DISTINCT FROM ($2, $4, $5, $6, $22)
+    SELECT @put_user(id, $2, $3, $4, $5, $6, $22, $25) AS is_done FROM written JOIN @user_private AS before ON user_id = id
+    WHERE (before.email, before.is_active, before.is_superuser, before.is_verified, before.created_at, before.fields)
+      IS DISTINCT FROM ($2, $4, $5, $6, $22, $24)
   ), unlinked AS (
     DELETE FROM @oauth_claims USING written WHERE user_id = id AND NOT account = ANY($16::text[])
   ), linked AS (
     INSERT INTO @oauth_claims (account, user_id)
     SELECT wanted.account, id FROM written, unnest($16::text[]) AS wanted (account)
     WHERE NOT EXISTS (SELECT 1 FROM @oauth_claims AS own WHERE own.account = wanted.account AND own.user_id = id)
+  ), unnamed AS (
+    DELETE FROM @field_claims AS own USING written WHERE own.user_id = id
+      AND NOT EXISTS (SELECT 1 FROM unnest($26::text[], $27::text[]) AS wanted (field, key)
+        WHERE wanted.field = own.field AND wanted.key = own.key)
+  ), named AS (
+    INSERT INTO @field_claims (field, key, user_id)
+    SELECT wanted.field, wanted.key, id FROM written, unnest($26::text[], $27::text[]) AS wanted (field, key)
+    WHERE NOT EXISTS (SELECT 1 FROM @field_claims AS own
+      WHERE own.field = wanted.field AND own.key = wanted.key AND own.user_id = id)
   ), ${appended('written', 17)}
   SELECT (SELECT count(*) FROM written) AS written, (SELECT count(is_done) FROM shared) AS shared,
     EXISTS (SELECT 1 FROM @user_private WHERE user_id = $1 AND version = $15) AS is_same,
@@ -114,28 +130,34 @@ const otherSuperuser = 'SELECT 1 FROM @user_private WHERE is_superuser AND is_ac
 export function postgresUsers(connection: Connection): UserStore {
   const { all, one, operation, takenKey, now } = connection
 
-  const user = async (text: string, key: string): Promise<User | null> => {
-    const row = await one<UserRow>(text, [key])
+  const user = async (text: string, ...keys: string[]): Promise<User | null> => {
+    const row = await one<UserRow>(text, keys)
     return row === undefined ? null : fromRow(row)
   }
 
-  /** The error names one of the keys that are taken. If it is an account, the address may be taken, too. */
+  /** The error names one of the keys that are taken. Those before it in the order of `Taken` may be taken, too. */
   async function unlessTaken<T>(
-    { id, email }: User,
+    { id, email, oauthAccounts }: User,
     write: (steps: Steps) => Promise<T>,
-  ): Promise<T | 'email_taken' | 'account_taken'> {
+  ): Promise<T | Taken> {
     const steps = operation()
     try {
       return await write(steps)
     } catch (error) {
       const key = takenKey(error)
       if (key === 'user_private_email_key') return 'email_taken'
-      if (key !== 'oauth_claims_account') throw error
+      if (key !== 'oauth_claims_account' && key !== 'field_claims_key') throw error
       const other = await steps.one('SELECT 1 FROM @user_private WHERE email_key = $1 AND user_id <> $2', [
         emailKey(email),
         id,
       ])
-      return other === undefined ? 'account_taken' : 'email_taken'
+      if (other !== undefined) return 'email_taken'
+      if (key === 'oauth_claims_account') return 'account_taken'
+      const linked = await steps.one('SELECT 1 FROM @oauth_claims WHERE account = ANY($1::text[]) AND user_id <> $2', [
+        oauthAccounts.map(accountKey),
+        id,
+      ])
+      return linked === undefined ? 'field_taken' : 'account_taken'
     }
   }
 
@@ -164,10 +186,11 @@ export function postgresUsers(connection: Connection): UserStore {
     find: (id) => user(byId, id),
     findByEmail: (key) => user(byEmail, key),
     findByOAuthAccount: (provider, accountId) => user(byAccount, accountKey({ provider, accountId })),
+    findByField: (field, key) => user(byField, field, key),
 
     insert: (user, events) =>
       unlessTaken(user, async ({ one }) => {
-        await one(insert, [...valuesOf(user), ...eventValues(events, now()), user.createdAt])
+        await one(insert, [...valuesOf(user), ...eventValues(events, now()), user.createdAt, ...fieldValues(user)])
         return 'stored' as const
       }),
 
@@ -178,7 +201,7 @@ export function postgresUsers(connection: Connection): UserStore {
           steps,
           user.id,
           mayLeaveNoSuperuser || isActiveSuperuser(user),
-          (one, isAllowed) => one<Written>(replace, [...values, isAllowed]),
+          (one, isAllowed) => one<Written>(replace, [...values, isAllowed, ...fieldValues(user)]),
         )
         if (typeof written === 'string') return written
         if (written.written === 1) return 'stored' as const
@@ -229,6 +252,12 @@ function valuesOf(user: User): readonly unknown[] {
   ]
 }
 
+/** The fields of a written user: all of them, those of the table `users`, and the keys of unique ones in their order. */
+function fieldValues({ fields }: User): readonly unknown[] {
+  const keys = Object.entries(fields.keys).sort(([one], [other]) => (one < other ? -1 : 1))
+  return [fieldsJson(fields), JSON.stringify(fields.shown), keys.map(([field]) => field), keys.map(([, key]) => key)]
+}
+
 /** JSON, so that no two accounts share a key. */
 function accountKey({ provider, accountId }: Pick<OAuthAccount, 'provider' | 'accountId'>): string {
   return JSON.stringify([provider, accountId])
@@ -247,6 +276,7 @@ function fromRow(row: UserRow): User {
     sessions: { generation: row.generation, keptSid: row.kept_sid },
     endedUntil: row.ended_until,
     oauthAccounts: parseAccounts(row.oauth_accounts),
+    fields: parseFields(row.fields),
     createdAt: row.created_at,
     version: row.version,
   }

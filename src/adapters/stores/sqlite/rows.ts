@@ -22,6 +22,7 @@ export interface UserRow {
   readonly created_at: number
   readonly version: number
   readonly oauth_accounts: string
+  readonly fields: string | null
 }
 
 /**

@@ -9,26 +9,31 @@ export interface WriteOptions {
   readonly mayLeaveNoSuperuser?: boolean
 }
 
+/** The key that another user has. */
+export type Taken = 'email_taken' | 'account_taken' | 'field_taken'
+
 /** Users. A user and its waiting events are one aggregate: they are written together or not at all. */
 export interface UserStore {
   find(id: UserId): Promise<User | null>
   findByEmail(key: EmailKey): Promise<User | null>
   /** Compares both texts exactly. */
   findByOAuthAccount(provider: string, accountId: string): Promise<User | null>
+  /** The user with this key of a unique field (`User.fields.keys`). Compares both texts exactly. */
+  findByField(field: string, key: string): Promise<User | null>
 
   /**
-   * Of any number of concurrent inserts that share an e-mail key or an OAuth account, exactly one is `'stored'`. If
-   * both are taken, the answer is `'email_taken'`; without accounts it is never `'account_taken'`. With any other
-   * answer nothing was written, and no event either.
+   * Of any number of concurrent inserts that share an e-mail key, an OAuth account or a key of a field, exactly one is
+   * `'stored'`. If several are taken, the answer is the first one of `Taken`; without accounts it is never
+   * `'account_taken'`. With any other answer nothing was written, and no event either.
    */
-  insert(user: User, events: readonly AccountEvent[]): Promise<'stored' | 'email_taken' | 'account_taken'>
+  insert(user: User, events: readonly AccountEvent[]): Promise<'stored' | Taken>
 
   /**
    * Writes `user` only if the stored version is still `user.version`, and stores version + 1. `'stale'` when the
    * version differs or the user is gone, even if a key is taken. `'last_superuser'` when the stored user is the only
    * active superuser, and `user` is none, unless the options allow it. `'full'` when too many events wait (`haveRoom`),
-   * dead letters not counted. Otherwise like `insert`, except that the user's own address and accounts do not count as
-   * taken. Keys that the user no longer has become free.
+   * dead letters not counted. Otherwise like `insert`, except that the user's own address, accounts and fields do not count
+   * as taken. Keys that the user no longer has become free.
    *
    * Of any number of concurrent calls of `replace` and `remove` that the options do not allow it, none leaves the store
    * without an active superuser.
@@ -37,11 +42,11 @@ export interface UserStore {
     user: User,
     events: readonly AccountEvent[],
     options?: WriteOptions,
-  ): Promise<'stored' | 'stale' | 'last_superuser' | 'full' | 'email_taken' | 'account_taken'>
+  ): Promise<'stored' | 'stale' | 'last_superuser' | 'full' | Taken>
 
   /**
-   * Removes the user only if the stored version is still `user.version`; `'removed'` for exactly one caller. Address
-   * and accounts become free; the events stay. At least one event is required, because its delivery removes the sessions
+   * Removes the user only if the stored version is still `user.version`; `'removed'` for exactly one caller. Address,
+   * accounts and keys of fields become free; the events stay. At least one event is required, because its delivery removes the sessions
    * and tokens of the user. `'last_superuser'` as in `replace`: nothing was written.
    */
   remove(

@@ -18,7 +18,9 @@ const tables = [
     is_active boolean NOT NULL,
     is_superuser boolean NOT NULL,
     is_verified boolean NOT NULL,
-    created_at timestamptz NOT NULL
+    created_at timestamptz NOT NULL,
+    -- The fields that the deployer declares, except private ones.
+    fields jsonb NOT NULL
   )`,
   ...putUser,
   ...removeUser,
@@ -40,6 +42,8 @@ const tables = [
     ended_until timestamptz,
     -- The accounts are read with their user, as JSON.
     oauth_accounts text NOT NULL,
+    -- The fields that the deployer declares, as JSON, with private ones and keys.
+    fields text,
     last_login_at timestamptz,
     version bigint NOT NULL
   )`,
@@ -51,6 +55,13 @@ const tables = [
     user_id uuid NOT NULL REFERENCES @user_private (user_id) ON DELETE CASCADE
   )`,
   'CREATE INDEX oauth_claims_user ON @oauth_claims (user_id)',
+  `CREATE TABLE @field_claims (
+    field text COLLATE "C",
+    key text COLLATE "C",
+    user_id uuid NOT NULL REFERENCES @user_private (user_id) ON DELETE CASCADE,
+    CONSTRAINT field_claims_key PRIMARY KEY (field, key)
+  )`,
+  'CREATE INDEX field_claims_user ON @field_claims (user_id)',
 
   // Events outlive their user: no foreign key.
   `CREATE TABLE @outbox (

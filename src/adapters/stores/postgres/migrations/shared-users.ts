@@ -55,11 +55,12 @@ END $$`,
 }
 
 export const putUser = definer(
-  'put_user(anyelement, text, text, boolean, boolean, boolean, timestamptz)',
-  `INSERT INTO @users (id, email, email_key, is_active, is_superuser, is_verified, created_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7)
+  'put_user(anyelement, text, text, boolean, boolean, boolean, timestamptz, jsonb)',
+  `INSERT INTO @users (id, email, email_key, is_active, is_superuser, is_verified, created_at, fields)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
   ON CONFLICT (id) DO UPDATE SET email = excluded.email, email_key = excluded.email_key, is_active = excluded.is_active,
-    is_superuser = excluded.is_superuser, is_verified = excluded.is_verified, created_at = excluded.created_at`,
+    is_superuser = excluded.is_superuser, is_verified = excluded.is_verified, created_at = excluded.created_at,
+    fields = excluded.fields`,
 )
 
 export const removeUser = definer('remove_user(anyelement)', 'DELETE FROM @users WHERE id = $1')

@@ -5,9 +5,17 @@ import { provedLogins } from './0007-proved-logins.ts'
 import { sinks } from './0008-sinks.ts'
 import { activeSuperusers } from './0009-active-superusers.ts'
 import { lastLogins } from './0010-last-logins.ts'
+import { ownFields } from './0011-own-fields.ts'
 
 /** Every migration of the file, in its order. */
-export const migrations: Migrations<Database> = [firstTables, provedLogins, sinks, activeSuperusers, lastLogins]
+export const migrations: Migrations<Database> = [
+  firstTables,
+  provedLogins,
+  sinks,
+  activeSuperusers,
+  lastLogins,
+  ownFields,
+]
 
 /**
  * Runs the missing migrations in one transaction. The writer tries again while another process holds the lock of the file.

@@ -1,6 +1,7 @@
 import type { UserStore } from '../../../../application/ports/stores/user-store.ts'
 import type { User } from '../../../../domain/user.ts'
 import { parseAccounts } from '../../account-json.ts'
+import { parseFields } from '../../field-json.ts'
 import type { Read } from '../connection.ts'
 import type { Writes } from '../protocol.ts'
 import { rowIdOf, type UserRow } from '../rows.ts'
@@ -10,6 +11,8 @@ const byId = 'SELECT * FROM users WHERE id = ?'
 const byEmail = 'SELECT * FROM users WHERE email_key = ?'
 const byAccount = `
   SELECT * FROM users WHERE id = (SELECT user_id FROM oauth_claims WHERE provider = ? AND account_id = ?)`
+const byField = `
+  SELECT * FROM users WHERE id = (SELECT user_id FROM field_claims WHERE field = ? AND key = ?)`
 const behind = 'SELECT * FROM users WHERE id > ? ORDER BY id LIMIT ?'
 // Steps from one value of the index to the next, so the cost depends on the number of schemes, not of users.
 const schemes = `
@@ -31,6 +34,7 @@ export function sqliteUsers(read: Read, writes: Writes['users']): UserStore {
     find: async (id) => one(byRowId, rowIdOf(id), id) ?? one(byId, id),
     findByEmail: async (key) => one(byEmail, key),
     findByOAuthAccount: async (provider, accountId) => one(byAccount, provider, accountId),
+    findByField: async (field, key) => one(byField, field, key),
 
     async list(limit, after) {
       const rows = read((sql) => sql<[string, number], UserRow>(behind).all(after ?? '', limit))
@@ -56,6 +60,7 @@ function fromRow(row: UserRow): User {
     sessions: { generation: row.generation, keptSid: row.kept },
     endedUntil: row.ended_until === null ? null : new Date(row.ended_until),
     oauthAccounts: parseAccounts(row.oauth_accounts),
+    fields: parseFields(row.fields),
     createdAt: new Date(row.created_at),
     version: row.version,
   }

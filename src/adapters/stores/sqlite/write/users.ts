@@ -1,7 +1,9 @@
+import type { Taken } from '../../../../application/ports/stores/user-store.ts'
 import { type EmailKey, emailKey } from '../../../../domain/email.ts'
 import type { UserId } from '../../../../domain/ids.ts'
 import { passwordScheme } from '../../../../domain/password.ts'
 import { isActiveSuperuser, type User } from '../../../../domain/user.ts'
+import { fieldsJson } from '../../field-json.ts'
 import type { InThread, Writes } from '../protocol.ts'
 import { rowIdOf, type UserRow } from '../rows.ts'
 import { insertInto, type Statements } from '../statements.ts'
@@ -19,8 +21,15 @@ export function userWrites(sql: Statements): InThread<Writes['users']> {
     }
   }
 
-  /** @param own the user whose address and accounts do not count as taken */
-  function conflictOf(user: User, own: UserId | null): 'email_taken' | 'account_taken' | null {
+  function putKeys(user: User): void {
+    const put = 'INSERT INTO field_claims (field, key, user_id) VALUES (?, ?, ?)'
+    for (const [field, key] of Object.entries(user.fields.keys)) {
+      sql<[string, string, UserId]>(put).run(field, key, user.id)
+    }
+  }
+
+  /** @param own the user whose address, accounts and keys do not count as taken */
+  function conflictOf(user: User, own: UserId | null): Taken | null {
     const owner = sql<[EmailKey], { id: UserId }>('SELECT id FROM users WHERE email_key = ?').get(emailKey(user.email))
     if (owner !== undefined && owner.id !== own) return 'email_taken'
     const ownerOf = 'SELECT user_id AS id FROM oauth_claims WHERE provider = ? AND account_id = ?'
@@ -28,7 +37,13 @@ export function userWrites(sql: Statements): InThread<Writes['users']> {
       const other = sql<[string, string], { id: UserId }>(ownerOf).get(provider, accountId)
       return other !== undefined && other.id !== own
     })
-    return isTaken ? 'account_taken' : null
+    if (isTaken) return 'account_taken'
+    const holderOf = 'SELECT user_id AS id FROM field_claims WHERE field = ? AND key = ?'
+    const isHeld = Object.entries(user.fields.keys).some(([field, key]) => {
+      const other = sql<[string, string], { id: UserId }>(holderOf).get(field, key)
+      return other !== undefined && other.id !== own
+    })
+    return isHeld ? 'field_taken' : null
   }
 
   /** `null`: SQLite chooses another rowid. */
@@ -53,6 +68,7 @@ export function userWrites(sql: Statements): InThread<Writes['users']> {
       const row = { row_id: freeRowId(user.id), ...toRow(user) }
       sql<[UserRow]>(insertInto('users', row)).run(row)
       putAccounts(user)
+      putKeys(user)
       appendEvents(sql, user.id, events, now)
       return 'stored'
     },
@@ -68,6 +84,8 @@ export function userWrites(sql: Statements): InThread<Writes['users']> {
       sql<[UserRow]>(`UPDATE users SET ${changes.join(', ')} WHERE id = @id`).run(row)
       sql<[UserId]>('DELETE FROM oauth_claims WHERE user_id = ?').run(user.id)
       putAccounts(user)
+      sql<[UserId]>('DELETE FROM field_claims WHERE user_id = ?').run(user.id)
+      putKeys(user)
       appendEvents(sql, user.id, events, now)
       return 'stored'
     },
@@ -100,5 +118,6 @@ function toRow(user: User): UserRow {
     created_at: user.createdAt.getTime(),
     version: user.version,
     oauth_accounts: JSON.stringify(user.oauthAccounts),
+    fields: fieldsJson(user.fields),
   }
 }

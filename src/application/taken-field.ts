@@ -1,0 +1,12 @@
+import type { User } from '../domain/user.ts'
+import type { UserStore } from './ports/stores/user-store.ts'
+
+/** The unique field of `user` with a value that another user has, after a write has found one. */
+export async function takenField(users: Pick<UserStore, 'findByField'>, user: User): Promise<string> {
+  const keys = Object.entries(user.fields.keys)
+  for (const [field, key] of keys) {
+    const holder = await users.findByField(field, key)
+    if (holder !== null && holder.id !== user.id) return field
+  }
+  return keys[0]?.[0] ?? '' // the other user has just given it up
+}
