@@ -17,7 +17,12 @@ export const generated = new Map<string, () => string | Promise<string>>([
   [
     'docs/errors.md',
     async () =>
-      errorsPage(await servedDocument({ providers: { [anyProvider]: provider }, users: { selfDeletion: true } })),
+      errorsPage(
+        await servedDocument({
+          providers: { [anyProvider]: provider },
+          users: { selfDeletion: true, fields: { username: { type: 'string', unique: true } } },
+        }),
+      ),
   ],
   ['docs/configuration.md', configurationPage],
 ])

@@ -45,7 +45,7 @@ const introduction = `# Errors
 
 Every error has the body \`{"detail": …}\`. A \`detail\` in capitals is a code that programs may rely on. Some codes come with a
 reason and the rule that was broken: \`{"detail": {"code": "…", "reason": "…", "rule": "…"}}\`. Programs may rely on the rule. The
-reason is English text for people, and its wording may change.
+reason is English text for people, and its wording may change. The reason of a code with \`FIELD\` is the name of the field.
 
 This page describes a service with one provider, \`<provider>\`. A running service describes its own routes at
 \`/openapi.json\`, with the values of each \`detail\` as an enum. [openapi.json](openapi.json) is the document of a service without
@@ -94,12 +94,16 @@ input. \`loc\` is a path: \`["body", "email"]\` is a field, \`["body"]\` the who
 | \`string_type\` | The value is not well-formed text |
 | \`bool_type\`, \`bool_parsing\` | The value is not a boolean |
 | \`list_type\` | The value is not a list |
-| \`value_error\` | The value is not an e-mail address, or the field was sent twice |
-| \`string_pattern_mismatch\` | \`grant_type\` is not \`password\` |
+| \`value_error\` | The value is not an e-mail address, or the field was sent twice. Or the fields of a user have more than 8 KiB |
+| \`string_pattern_mismatch\` | \`grant_type\` is not \`password\`, or a [field of your own](fields.md) does not match its pattern |
+| \`int_type\`, \`float_type\`, \`date_parsing\`, \`enum\` | A field of your own has another type, or is none of its options |
+| \`string_too_short\`, \`string_too_long\`, \`too_long\`, \`greater_than_equal\`, \`less_than_equal\` | A field of your own is outside its limits |
+| \`extra_forbidden\` | The field is not declared, or users may not write it (\`users.unknownFields: refuse\`) |
 | \`model_attributes_type\` | The body is not a JSON object, or its type is not \`application/json\` |
 | \`json_invalid\` | The JSON is malformed. \`loc[1]\` is the position of the fault if it is known, otherwise 0 |
 
-An optional field with the value \`null\` counts as absent. The service ignores unknown fields.`
+An optional field with the value \`null\` counts as absent. The service ignores unknown fields, unless \`users.unknownFields\` is
+\`refuse\`. In a \`PATCH\`, \`null\` takes the value of a field of your own away.`
 
 function providerRoutes(operations: readonly Named[]): string {
   const rows = operations

@@ -31,6 +31,7 @@ function typeOf(schema: TSchema, known?: TObject): string {
   if (Type.IsBoolean(schema)) return 'boolean'
   if (Type.IsNumber(schema) || Type.IsInteger(schema)) return 'number'
   // Only the schema of all tenants has no type, because each tenant is validated separately.
+  if (Type.IsUnknown(schema) && !('byEntry' in schema)) return 'unknown'
   if ('byEntry' in schema) return '{ readonly [tenant: string]: TenantSettings }'
   throw new Error(`there is no type for ${JSON.stringify(schema)}`)
 }

@@ -86,7 +86,8 @@ export {
   maxWaitingEvents,
   type UserChanges,
 } from './domain/events.ts'
-export { type FieldValue, type FieldValues, noFields, type UserFields } from './domain/fields.ts'
+export type { FieldValue, FieldValues } from './domain/field.ts'
+export { noFields, type UserFields } from './domain/fields.ts'
 export {
   type EventId,
   isUserId,

@@ -164,6 +164,17 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
       code = await (await import('./commands/user-changes.ts')).setEmail({ ...globalOptions(), who, address })
     })
 
+  user
+    .command('set-field')
+    .description('Give a user a value of a field of users.fields; without a value, take it away')
+    .argument('<address-or-id>', 'the address of the user, or the id')
+    .argument('<field>', 'the name of the field')
+    .argument('[value]', 'a text, or JSON for numbers, true, false and lists')
+    .action(async (who: string, field: string, value: string | undefined) => {
+      const { setField } = await import('./commands/user-changes.ts')
+      code = await setField({ ...globalOptions(), who, field, ...(value !== undefined && { value }) })
+    })
+
   program
     .command('sessions')
     .description('End sessions')
@@ -198,6 +209,11 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .command('migrate')
     .description('Change the stored data as this release needs them, before it starts')
     .action(run(async (options) => (await import('./commands/storage.ts')).migrateStorage(options)))
+
+  storage
+    .command('fields')
+    .description('Fill the keys of unique fields, and list users with equal values; exit code 1 if there are any')
+    .action(run(async (options) => (await import('./commands/storage-fields.ts')).keyFields(options)))
 
   program
     .command('backup')

@@ -43,8 +43,9 @@ export async function openOperator(
   const { users, outbox, tokenRequests, secretMark, loginTimes } = portsFor('users', stores.users.kind, handle)
   const hasher = openHasher(settings, openHashPool(passwords))
   const clock = () => new Date()
+  const userPorts = userPortsOf(settings, { users, hasher, clock })
   const ports = {
-    ...userPortsOf(settings, { users, hasher, clock }),
+    ...userPorts,
     tenant,
     outbox,
     tokenRequests,
@@ -55,7 +56,8 @@ export async function openOperator(
   }
 
   return {
-    users,
+    users: userPorts.users,
+    fieldRules: userPorts.fieldRules,
     loginTimes,
     ...useCasesOf(ports, [
       'createSuperuser',

@@ -1,6 +1,6 @@
 import type { Actor } from './actor.ts'
 import type { Email } from './email.ts'
-import type { FieldValues } from './fields.ts'
+import type { FieldValues } from './field.ts'
 import type { EventId } from './ids.ts'
 import type { ClientTraits } from './session.ts'
 import { type User, type UserView, viewOf } from './user.ts'

@@ -1,8 +1,5 @@
+import { type Field, type FieldValue, type FieldValues, fault, faultOf, type OwnFieldFault } from './field.ts'
 import { InvalidInput } from './refusal.ts'
-
-/** A value of a field that the deployer declares (`users.fields`). `null`: the user has none. */
-export type FieldValue = string | number | boolean | readonly string[] | null
-export type FieldValues = Readonly<Record<string, FieldValue>>
 
 /** The values of a user's fields. A store keeps them as one value. */
 export interface UserFields {
@@ -18,40 +15,6 @@ export interface UserFields {
 
 export const noFields: UserFields = { shown: {}, hidden: {}, retired: {}, keys: {} }
 
-export interface Pattern {
-  readonly source: string
-  /** Takes linear time. */
-  matches(text: string): boolean
-}
-
-/** A declared field. */
-export interface Field {
-  readonly name: string
-  readonly type: 'string' | 'number' | 'integer' | 'boolean' | 'date' | 'list'
-  /** Its names for people, by language. */
-  readonly title: Readonly<Record<string, string>>
-  /** The only texts; `null` if any may be given. */
-  readonly options: readonly string[] | null
-  /** In characters, of a text or of each item of a list. */
-  readonly minLength: number
-  readonly maxLength: number
-  readonly maxItems: number
-  readonly minimum: number
-  readonly maximum: number
-  readonly pattern: Pattern | null
-  /** The value of users who have none. */
-  readonly default: FieldValue
-  /** Only superusers, commands and programs write it. */
-  readonly isReadOnly: boolean
-  /** Only superusers, commands and programs read it. */
-  readonly isPrivate: boolean
-  /** How values are compared that no two users may share; `null` if they may. */
-  readonly unique: 'exact' | 'ignore_case' | null
-  /** Whether new JWTs have it. */
-  readonly isClaim: boolean
-  readonly atRegistration: 'required' | 'optional' | 'no'
-}
-
 export interface FieldRules {
   readonly fields: ReadonlyMap<string, Field>
   /** Whether values of other fields are refused; otherwise they are dropped. */
@@ -66,28 +29,18 @@ export const maxFieldBytes = 8192
 /** The way in which values arrive. */
 export interface Door {
   readonly isRegistration: boolean
-  /** A superuser, a command or a program sends them. */
+  /** A superuser, a command or a program decides about them, so read-only fields are written, too. */
   readonly isTrusted: boolean
   /** A registration without a required field is refused. */
   readonly demandsRequired: boolean
 }
 
-/** The ways for users, and for those who manage them. A program registers users, too (`isTrusted`). */
+/** The ways for users, and for those who manage them. */
 export const doors = {
   registration: { isRegistration: true, isTrusted: false, demandsRequired: true },
   ownChange: { isRegistration: false, isTrusted: false, demandsRequired: false },
   anyChange: { isRegistration: false, isTrusted: true, demandsRequired: false },
 } as const satisfies Readonly<Record<string, Door>>
-
-/** A value that does not fit. `type` and `msg` are those of pydantic. */
-export interface OwnFieldFault {
-  readonly field: string
-  /** The place in a list. */
-  readonly item: number | null
-  readonly type: string
-  readonly msg: string
-  readonly ctx?: Readonly<Record<string, unknown>>
-}
 
 /** Values of own fields that do not fit. */
 export class InvalidFields extends InvalidInput {
@@ -124,7 +77,6 @@ export function checkFields({ fields, refusesUnknown }: FieldRules, given: Given
     const isMissing = value === undefined || (value === null && door.isRegistration)
     if (isMissing) {
       if (door.isRegistration && isRequired) faults.push(fault(field, 'missing', 'Field required'))
-      if (door.isRegistration) values.push([name, field.default])
     } else if (value === null && !isRequired) values.push([name, field.default])
     else {
       const found = faultOf(field, value)
@@ -162,7 +114,13 @@ export function withValues({ fields: declared }: FieldRules, fields: UserFields,
     const msg = `Value error, the fields of a user may have ${maxFieldBytes} bytes together`
     throw new InvalidFields([fault(first, 'value_error', msg)])
   }
-  return { shown, hidden, retired: fields.retired, keys: Object.fromEntries(keys) }
+  const retired = Object.entries(fields.retired).filter(([name]) => !Object.hasOwn(values, name))
+  return { shown, hidden, retired: Object.fromEntries(retired), keys: Object.fromEntries(keys) }
+}
+
+/** The fields of a new user. Throws `InvalidFields` if they are too large together. */
+export function newFields(rules: FieldRules, values: FieldValues): UserFields {
+  return asDeclared(rules, withValues(rules, noFields, values))
 }
 
 /** Stored fields as the settings declare them now: each declared one has a value that fits, its default, or `null`. */
@@ -184,6 +142,18 @@ export function asDeclared({ fields: declared }: FieldRules, stored: UserFields)
   return { shown: part(false), hidden: part(true), retired: Object.fromEntries(retired), keys: stored.keys }
 }
 
+/** `fields` with the keys of the values that it has now. */
+export function withKeys(rules: FieldRules, stored: UserFields): UserFields {
+  const fields = asDeclared(rules, stored)
+  const keyed = [...rules.fields.values()].flatMap((field) => {
+    // A value that no longer fits may fit again.
+    const key = keyOf(field, fields.shown[field.name] ?? fields.retired[field.name] ?? null)
+    return key === null ? [] : [[field.name, key] as const]
+  })
+  const undeclared = Object.entries(stored.keys).filter(([name]) => !rules.fields.has(name))
+  return { ...fields, keys: Object.fromEntries([...undeclared, ...keyed]) }
+}
+
 /** The text of which no two users may have the same; `null` for a field that is not unique, or has no value. */
 export function keyOf({ unique }: Pick<Field, 'unique'>, value: FieldValue): string | null {
   if (unique === null || value === null) return null
@@ -199,96 +169,4 @@ export function folded(text: string): string {
 /** JSON has no `-0`. */
 function normalised(value: FieldValue): FieldValue {
   return typeof value === 'number' ? value + 0 : value
-}
-
-function fault({ name }: Field, type: string, msg: string, ctx?: OwnFieldFault['ctx']): OwnFieldFault {
-  return { field: name, item: null, type, msg, ...(ctx && { ctx }) }
-}
-
-const kinds = {
-  string: ['string_type', 'Input should be a valid string'],
-  number: ['float_type', 'Input should be a valid number'],
-  integer: ['int_type', 'Input should be a valid integer'],
-  boolean: ['bool_type', 'Input should be a valid boolean'],
-  date: ['date_parsing', 'Input should be a valid date in the format YYYY-MM-DD'],
-  list: ['list_type', 'Input should be a valid list'],
-} as const
-
-/** The first fault of a value; `null` if it fits. */
-export function faultOf(field: Field, value: unknown): OwnFieldFault | null {
-  const [type, msg] = kinds[field.type]
-  const wrongKind = fault(field, type, msg)
-  switch (field.type) {
-    case 'boolean':
-      return typeof value === 'boolean' ? null : wrongKind
-    case 'number':
-    case 'integer': {
-      const isNumber = field.type === 'number' ? Number.isFinite(value) : Number.isSafeInteger(value)
-      return typeof value === 'number' && isNumber ? faultOfSize(field, value) : wrongKind
-    }
-    case 'date':
-      return typeof value === 'string' && isDate(value) ? null : wrongKind
-    case 'string':
-      return typeof value === 'string' ? faultOfText(field, value) : wrongKind
-    case 'list':
-      return Array.isArray(value) ? faultOfList(field, value) : wrongKind
-  }
-}
-
-function faultOfSize(field: Field, value: number): OwnFieldFault | null {
-  const { minimum, maximum } = field
-  if (value < minimum) {
-    return fault(field, 'greater_than_equal', `Input should be greater than or equal to ${minimum}`, { ge: minimum })
-  }
-  if (value > maximum) {
-    return fault(field, 'less_than_equal', `Input should be less than or equal to ${maximum}`, { le: maximum })
-  }
-  return null
-}
-
-function faultOfList(field: Field, list: readonly unknown[]): OwnFieldFault | null {
-  const { maxItems } = field
-  if (list.length > maxItems) {
-    const msg = `List should have at most ${maxItems} items after validation, not ${list.length}`
-    return fault(field, 'too_long', msg, { field_type: 'List', max_length: maxItems, actual_length: list.length })
-  }
-  for (const [item, one] of list.entries()) {
-    const found = typeof one === 'string' ? faultOfText(field, one) : fault(field, ...kinds.string)
-    if (found !== null) return { ...found, item }
-  }
-  return null
-}
-
-function faultOfText(field: Field, text: string): OwnFieldFault | null {
-  const { minLength, maxLength, options, pattern } = field
-  // PostgreSQL stores neither.
-  if (!text.isWellFormed() || text.includes('\0')) return fault(field, ...kinds.string)
-  if (options !== null) {
-    if (options.includes(text)) return null
-    const quoted = options.map((option) => `'${option}'`)
-    const expected = [quoted.slice(0, -1).join(', '), ...quoted.slice(-1)].filter((part) => part !== '').join(' or ')
-    return fault(field, 'enum', `Input should be ${expected}`, { expected })
-  }
-  // A longer text has more characters, too, so it is not counted.
-  const length = text.length > 2 * maxLength ? text.length : [...text].length
-  if (length > maxLength) {
-    const msg = `String should have at most ${maxLength} characters`
-    return fault(field, 'string_too_long', msg, { max_length: maxLength })
-  }
-  if (length < minLength) {
-    const msg = `String should have at least ${minLength} characters`
-    return fault(field, 'string_too_short', msg, { min_length: minLength })
-  }
-  if (pattern !== null && !pattern.matches(text)) {
-    const msg = `String should match pattern '${pattern.source}'`
-    return fault(field, 'string_pattern_mismatch', msg, { pattern: pattern.source })
-  }
-  return null
-}
-
-/** A day of the calendar (RFC 3339 `full-date`). */
-function isDate(text: string): boolean {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || text.startsWith('0000')) return false
-  const time = new Date(`${text}T00:00:00Z`)
-  return !Number.isNaN(time.getTime()) && time.toISOString().startsWith(text)
 }

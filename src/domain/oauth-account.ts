@@ -24,6 +24,8 @@ export interface OAuthIdentity {
   readonly email: Email | null
   readonly isEmailVerified: boolean
   readonly tokens: ProviderTokens
+  /** The data of the provider for own fields of a new user, as it sent them (`providers.<name>.fields`). */
+  readonly fields?: Readonly<Record<string, unknown>>
 }
 
 export interface ProviderTokens {

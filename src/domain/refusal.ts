@@ -6,12 +6,14 @@ export type RefusalCode =
   | 'LOGIN_USER_NOT_VERIFIED'
   | 'REGISTER_USER_ALREADY_EXISTS'
   | 'REGISTER_INVALID_PASSWORD'
+  | 'REGISTER_FIELD_ALREADY_EXISTS'
   | 'RESET_PASSWORD_BAD_TOKEN'
   | 'RESET_PASSWORD_INVALID_PASSWORD'
   | 'VERIFY_USER_BAD_TOKEN'
   | 'VERIFY_USER_ALREADY_VERIFIED'
   | 'UPDATE_USER_INVALID_PASSWORD'
   | 'UPDATE_USER_EMAIL_ALREADY_EXISTS'
+  | 'UPDATE_USER_FIELD_ALREADY_EXISTS'
   | 'UPDATE_USER_BAD_CURRENT_PASSWORD'
   | 'FRESH_LOGIN_REQUIRED'
   | 'DELETE_USER_REFUSED'
@@ -35,7 +37,7 @@ export type RefusalRule = PasswordRule | 'too_old' | 'custom'
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly code: RefusalCode
-  /** Words for the caller, which never repeat the input; `null` when the code is enough. */
+  /** Words for the caller, which never repeat the input, or the name of a field; `null` when the code is enough. */
   readonly reason: string | null
   /** The broken rule, for programs; `null` without a reason. */
   readonly rule: RefusalRule | null

@@ -1,5 +1,6 @@
 import type { Email } from './email.ts'
-import { type FieldValues, noFields, type UserFields } from './fields.ts'
+import type { FieldValues } from './field.ts'
+import { noFields, type UserFields } from './fields.ts'
 import type { UserId } from './ids.ts'
 import type { OAuthAccount } from './oauth-account.ts'
 

@@ -81,7 +81,7 @@ describe('guards in a host app', () => {
     const { status, body } = await get('/for-users', { bearer })
     expect(status).to.equal(200)
     expect(body).to.deep.equal({
-      user: { id, email, isActive: true, isSuperuser: false, isVerified: true },
+      user: { id, email, isActive: true, isSuperuser: false, isVerified: true, fields: {} },
       tenant: 'default',
     })
   })

@@ -14,6 +14,8 @@ interface Options {
   /** A token of another tenant is not recognised, even if the key is the same. */
   readonly tenant: string
   readonly lifetimeSeconds: number
+  /** The names of own fields that are claims of new tokens; none by default. */
+  readonly claimFields?: readonly string[]
   readonly expiringIds: ExpiringIds
   readonly clock: () => Date
   readonly newId: () => string
@@ -29,7 +31,7 @@ const lastSecond = 8.64e12
 
 /** JSON Web Tokens (RFC 7519), signed with HMAC-SHA-256 and no other algorithm (RFC 8725 section 3.1). */
 export function jwtCredentials(options: Options): Credentials {
-  const { key, audience, tenant, lifetimeSeconds, expiringIds, clock, newId } = options
+  const { key, audience, tenant, lifetimeSeconds, expiringIds, clock, newId, claimFields = [] } = options
   /** Verified tokens. Each use checks the expiry again; the user record decides whether the credential is alive. */
   const genuine = new Map<string, Credential>()
 
@@ -61,7 +63,9 @@ export function jwtCredentials(options: Options): Credentials {
       // RFC 7519 section 4.1, RFC 8176 section 1, OpenID Connect Core section 2, OpenID Connect Back-Channel Logout
       // section 2.4; `gen` and `tenant` are ours.
       const login = { sid: sid ?? jti, auth_time: secondsOf(at), amr: methods }
-      const claims = { sub: user.id, aud: audience, iat, exp, jti, gen, tenant, ...login }
+      const { shown } = user.fields
+      const own = claimFields.flatMap((name) => (shown[name] == null ? [] : [[name, shown[name]] as const]))
+      const claims = { ...Object.fromEntries(own), sub: user.id, aud: audience, iat, exp, jti, gen, tenant, ...login }
       const value = jsonwebtoken.sign(claims, key, { algorithm: 'HS256' })
       const credential = credentialOf(claims, value, tenant)
       if (credential === null) throw new TypeError('the proof has a time or a method of a wrong type')

@@ -1,14 +1,19 @@
 import type { LinkChange, UserChanges } from '../../domain/events.ts'
+import type { FieldValue } from '../../domain/field.ts'
 import type { ClientTraits } from '../../domain/session.ts'
 import type { UserView } from '../../domain/user.ts'
 
-/** A user in the arguments of a handler: the five fields of the HTTP answers, in their order. */
+/**
+ * A user in the arguments of a handler: the five fields of the HTTP answers, in their order, and then those that the deployer
+ * declares, except private ones.
+ */
 export interface WireUser {
   readonly id: string
   readonly email: string
   readonly is_active: boolean
   readonly is_superuser: boolean
   readonly is_verified: boolean
+  readonly [field: string]: FieldValue
 }
 
 /** A link to an account at a provider, by the names of the HTTP answers. */
@@ -17,7 +22,10 @@ interface WireLink {
   readonly account_email: string
 }
 
-/** The changed fields with their new values; `password: true` stands for a new password. */
+/**
+ * The changed fields with their new values, also those that the deployer declares; `password: true` stands for a new
+ * password.
+ */
 export interface WireChanges {
   readonly email?: string
   /** The previous address. Present if and only if `email` is. */
@@ -32,6 +40,7 @@ export interface WireChanges {
   readonly logged_out_everywhere?: true
   readonly oauth_linked?: WireLink
   readonly oauth_unlinked?: WireLink
+  readonly [field: string]: FieldValue | WireLink | undefined
 }
 
 export function wireUser(user: UserView): WireUser {
@@ -41,6 +50,7 @@ export function wireUser(user: UserView): WireUser {
     is_active: user.isActive,
     is_superuser: user.isSuperuser,
     is_verified: user.isVerified,
+    ...user.fields, // none in an event of an earlier release
   }
 }
 
@@ -56,6 +66,7 @@ export function wireChanges(changes: UserChanges): WireChanges {
     ...(changes.loggedOutEverywhere !== undefined && { logged_out_everywhere: changes.loggedOutEverywhere }),
     ...(changes.oauthLinked !== undefined && { oauth_linked: wireLink(changes.oauthLinked) }),
     ...(changes.oauthUnlinked !== undefined && { oauth_unlinked: wireLink(changes.oauthUnlinked) }),
+    ...changes.fields,
   }
 }
 

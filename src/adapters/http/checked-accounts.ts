@@ -72,15 +72,16 @@ const trait = optional.text('A trait of the browser')
 const fieldsOf = (properties: TProperties) => Type.Optional(Type.Unsafe({ type: ['object', 'null'], properties })) // `null`: not given
 const caller = fieldsOf({ client, device })
 const traits = fieldsOf({ network: trait, browser: trait, system: trait })
+const fields = fieldsOf({})
 const purpose = Type.Enum(['reset_password', 'verify_email'])
 const { is_active, is_superuser, is_verified, current_password, ...changes } = UpdateUserBody.properties
 const flags = { isActive: is_active, isSuperuser: is_superuser, isVerified: is_verified }
-const requireUpdate = requiring({ ...changes, ...flags, currentPassword: current_password, caller, ...request })
+const requireUpdate = requiring({ ...changes, ...flags, fields, currentPassword: current_password, caller, ...request })
 
 /** The checks of inputs. All tenants share them, because compiling one takes milliseconds and memory. */
 const checks = {
-  registerUser: checkOf<RegisterUser>({ email, password, client, ...request }),
-  createSuperuser: checkOf<CreateSuperuser>({ email, password, ...request }),
+  registerUser: checkOf<RegisterUser>({ email, password, fields, client, ...request }),
+  createSuperuser: checkOf<CreateSuperuser>({ email, password, fields, ...request }),
   promoteUser: checkOf<PromoteUser>({ ...EmailBody.properties, ...request }),
   logIn: checkOf<LogIn>({ password: LoginForm.properties.password, caller, traits, ...request }, ({ backend }) => {
     // Safe: each field is checked.
@@ -212,7 +213,7 @@ interface Update {
 function givenOf<Input extends Update>(input: Input): Input {
   const { changes, currentPassword } = input
   requireUpdate({ ...input, ...changes })
-  const names = ['email', 'password', 'isActive', 'isSuperuser', 'isVerified'] as const
+  const names = ['email', 'password', 'isActive', 'isSuperuser', 'isVerified', 'fields'] as const
   const given = Object.fromEntries(names.map((name) => [name, changes[name] ?? undefined]))
   const known = { currentPassword: currentPassword ?? undefined, caller: callerOf(input.caller ?? unknownCaller) }
   return { ...input, changes: given, ...known }

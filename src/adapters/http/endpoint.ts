@@ -1,6 +1,7 @@
 import type { Static, TSchema } from 'typebox'
 import type { Caller } from '../../application/limits/limits.ts'
 import type { Authenticated } from '../../application/sign-in/authenticate.ts'
+import type { doors } from '../../domain/fields.ts'
 import type { RefusalCode } from '../../domain/refusal.ts'
 import type { ClientTraits } from '../../domain/session.ts'
 import type { Reply } from './reply.ts'
@@ -41,6 +42,8 @@ export interface Endpoint<Use = never> {
   readonly isLocal?: boolean
   readonly encoding: 'json' | 'form'
   readonly body: TSchema | null
+  /** The rules for the fields that the deployer declares; absent if the body has none. */
+  readonly ownFields?: keyof typeof doors
   /** Called after the check of rights and before validation; `null` is 404. */
   readonly target:
     | ((incoming: { params: Readonly<Record<string, string>>; by: never }, use: Use) => Promise<unknown>)
@@ -50,6 +53,8 @@ export interface Endpoint<Use = never> {
 
 export interface Incoming<Body, Target, Who> {
   readonly body: Body
+  /** The other members of the body, if the operation takes own fields. Use cases check them. */
+  readonly fields: Readonly<Record<string, unknown>>
   readonly target: Target
   readonly by: Who
   readonly params: Readonly<Record<string, string>>

@@ -1,3 +1,5 @@
+import type { OwnFieldFault } from '../../domain/field.ts'
+import { InvalidFields } from '../../domain/fields.ts'
 import { passwordRules } from '../../domain/password.ts'
 import {
   InvalidInput,
@@ -48,12 +50,12 @@ export class Unauthenticated extends Refusal {
 }
 
 /**
- * The status and detail of a refusal: its code; its code, reason and one of `rules`; or a fixed text. `meaning` is for
+ * The status and detail of a refusal: its code; its code with the name of a field; its code, reason and one of `rules`; or a fixed text. `meaning` is for
  * documents.
  */
 type Answer = {
   readonly status: number
-  readonly detail: 'code' | { readonly rules: readonly RefusalRule[] } | { readonly text: string }
+  readonly detail: 'code' | 'field' | { readonly rules: readonly RefusalRule[] } | { readonly text: string }
   readonly meaning: string
 }
 
@@ -63,6 +65,7 @@ const reasoned = (status: number, rules: readonly RefusalRule[], meaning: string
   detail: { rules },
   meaning,
 })
+const ofField = (status: number, meaning: string): Answer => ({ status, detail: 'field', meaning })
 const worded = (status: number, text: string, meaning: string): Answer => ({ status, detail: { text }, meaning })
 
 const rulesOfPasswords = [...passwordRules, 'custom'] as const
@@ -72,6 +75,7 @@ export const statusOf: Record<RefusalCode, Answer> = {
   LOGIN_BAD_CREDENTIALS: code(400, 'The address is unknown, the password is wrong, or the user is inactive'),
   LOGIN_USER_NOT_VERIFIED: code(400, 'The password is right, but this login accepts only verified users'),
   REGISTER_USER_ALREADY_EXISTS: code(400, 'The address has an account'),
+  REGISTER_FIELD_ALREADY_EXISTS: ofField(400, 'Another user has this value of the unique field `reason`'),
   REGISTER_INVALID_PASSWORD: reasoned(400, rulesOfPasswords, 'The password breaks `rule`'),
   RESET_PASSWORD_BAD_TOKEN: code(
     400,
@@ -82,6 +86,7 @@ export const statusOf: Record<RefusalCode, Answer> = {
   VERIFY_USER_ALREADY_VERIFIED: code(400, 'The address has been verified in another way'),
   UPDATE_USER_INVALID_PASSWORD: reasoned(400, rulesOfPasswords, 'The password breaks `rule`'),
   UPDATE_USER_EMAIL_ALREADY_EXISTS: code(400, 'Another user has this address'),
+  UPDATE_USER_FIELD_ALREADY_EXISTS: ofField(400, 'Another user has this value of the unique field `reason`'),
   UPDATE_USER_BAD_CURRENT_PASSWORD: code(400, '`current_password` is not the current password'),
   FRESH_LOGIN_REQUIRED: code(403, 'The login is too old. Log in again; a `PATCH` may send `current_password` instead'),
   DELETE_USER_REFUSED: reasoned(
@@ -123,11 +128,16 @@ export function replyTo(thrown: unknown): Reply | null {
     return thrown instanceof Unauthenticated ? { ...reply, cookies: thrown.cookies } : reply
   }
   if (thrown instanceof Invalid) return errorReply(422, thrown.faults)
+  if (thrown instanceof InvalidFields) return errorReply(422, thrown.faults.map(faultOfField))
   if (thrown instanceof InvalidInput) return errorReply(422, [faultOf(thrown)])
   if (thrown instanceof Unreadable) return errorReply(thrown.status, thrown.message)
   if (thrown instanceof Unavailable) return errorReply(503, 'SERVICE_UNAVAILABLE', retryAfter(thrown))
   if (thrown instanceof LimitReached) return errorReply(429, 'TOO_MANY_REQUESTS', retryAfter(thrown))
   return null
+}
+
+export function faultOfField({ field, item, type, msg, ctx }: OwnFieldFault): FieldFault {
+  return { type, loc: ['body', field, ...(item === null ? [] : [item])], msg, ...(ctx && { ctx }) }
 }
 
 /** An address that is refused as a new one. Other wrong values do not get beyond the schema. */
@@ -144,5 +154,6 @@ export const faultReply = errorReply(500, 'INTERNAL_SERVER_ERROR')
 export function detailOf({ code, reason, rule }: Pick<Refusal, 'code' | 'reason' | 'rule'>): unknown {
   const { detail } = statusOf[code]
   if (detail === 'code') return code
+  if (detail === 'field') return { code, reason: reason ?? '' }
   return 'text' in detail ? detail.text : { code, reason: reason ?? '', rule: rule ?? 'custom' }
 }

@@ -40,10 +40,15 @@ export const UserSchema = Type.Object(
   { title: 'User', additionalProperties: false },
 )
 
-/** Copies field by field, so that nothing else of the record is sent. */
-export function userBody(user: User) {
-  const { id, email, isActive, isSuperuser, isVerified } = viewOf(user)
-  return { id, email, is_active: isActive, is_superuser: isSuperuser, is_verified: isVerified }
+/**
+ * Copies field by field, so that nothing else of the record is sent.
+ *
+ * @param reader only a superuser gets private fields
+ */
+export function userBody(user: User, reader: User | null) {
+  const { id, email, isActive, isSuperuser, isVerified, fields } = viewOf(user)
+  const own = { ...fields, ...(reader?.isSuperuser && user.fields.hidden) }
+  return { id, email, is_active: isActive, is_superuser: isSuperuser, is_verified: isVerified, ...own }
 }
 
 const accountFields = {
@@ -72,13 +77,13 @@ export const AccountsSchema = Type.Array(Type.Object(accountFields, { additional
   title: 'OAuthAccounts',
 })
 
-export function userWithAccountsBody(user: User, vault: ProviderVault) {
+export function userWithAccountsBody(user: User, reader: User, vault: ProviderVault) {
   const accounts = user.oauthAccounts.map((account) => {
     const { id, oauth_name, ...rest } = accountBody(account)
     const access_token = vault.unseal(account.sealedAccessToken, user.id, account.provider) ?? ''
     return { id, oauth_name, access_token, ...rest }
   })
-  return { ...userBody(user), oauth_accounts: accounts }
+  return { ...userBody(user, reader), oauth_accounts: accounts }
 }
 
 export function accountBody({ id, provider, expiresAt, accountId, accountEmail }: OAuthAccount) {

@@ -70,6 +70,19 @@ export function memberAt(value: unknown, path: readonly string[]): unknown {
   return found === null || found === '' ? undefined : found
 }
 
+/**
+ * The data of a provider for own fields: of each field the first value that one of the answers has.
+ *
+ * @param wanted the claim of each field. Its name may have dots (`https://acme.example/plan`), or be a path.
+ */
+export function fieldsIn(answers: readonly unknown[], wanted: Readonly<Record<string, string>> = {}) {
+  const found = Object.entries(wanted).map(([field, claim]) => {
+    const values = answers.map((answer) => memberAt(answer, [claim]) ?? valueAt(answer, claim))
+    return [field, values.find((value) => value !== undefined)] as const
+  })
+  return Object.fromEntries(found.filter(([, value]) => value !== undefined))
+}
+
 /** The kind of a value for a message, which never quotes the value. A value of the `expected` type is a wrong one. */
 export function kindOf(value: unknown, expected?: 'string' | 'number'): string {
   if (value === undefined || value === null || value === '') return 'missing'

@@ -6,6 +6,8 @@ export interface ProviderNeeds {
   readonly name: string
   readonly outbound: Outbound
   readonly clock: () => Date
+  /** The claim, or the member of the profile, of each own field of a new user. */
+  readonly fields?: Readonly<Record<string, string>>
 }
 
 /**

@@ -7,7 +7,7 @@ import {
   type OAuthProvider,
   ProviderFailed,
 } from '../../application/ports/oauth-provider.ts'
-import { demandTokenAnswer, identityOf, type Profile, profileIn, tokensOf, valueAt } from './identity.ts'
+import { demandTokenAnswer, fieldsIn, identityOf, type Profile, profileIn, tokensOf, valueAt } from './identity.ts'
 import { clientAuthentication, clientOptions, type ProviderNeeds, pkce, providerKind, providerUrl } from './kind.ts'
 import { limits, underDeadline } from './outbound.ts'
 
@@ -82,11 +82,18 @@ export function oauth2Provider({ client, needs, ...definition }: OAuth2Definitio
     return token
   }
 
-  function profiles(accessToken: string, signal: AbortSignal): Pick<Answers, 'get' | 'getIfGranted'> {
+  /** @param got receives each answer */
+  function profiles(
+    accessToken: string,
+    signal: AbortSignal,
+    got: (answer: unknown) => void,
+  ): Pick<Answers, 'get' | 'getIfGranted'> {
     const headers = { accept: 'application/json', authorization: `Bearer ${accessToken}`, 'user-agent': userAgent }
     const get = async (url: string, isNone = (_: Response): boolean => false): Promise<unknown> => {
       const response = await needs.outbound.fetch(url, { method: 'GET', headers, signal })
-      return isNone(response) ? null : await profileIn(response)
+      const answer = isNone(response) ? null : await profileIn(response)
+      got(answer)
+      return answer
     }
     return { get: (url) => get(url), getIfGranted: (url) => get(url, isWithheld) }
   }
@@ -120,8 +127,11 @@ export function oauth2Provider({ client, needs, ...definition }: OAuth2Definitio
         }
         const token = await tokenAnswer(signal, (codes, http) => codes.getToken(parameters, http))
         const tokens = tokensOf(token, needs.clock())
-        const claims = await definition.read({ token, ...profiles(tokens.accessToken, signal) })
-        return identityOf(claims, tokens, definition.hasIntegerIds ?? false)
+        const answers: unknown[] = []
+        const ask = profiles(tokens.accessToken, signal, (answer) => answers.push(answer))
+        const claims = await definition.read({ token, ...ask })
+        const identity = identityOf(claims, tokens, definition.hasIntegerIds ?? false)
+        return { ...identity, fields: fieldsIn(answers, needs.fields) }
       })
     },
 

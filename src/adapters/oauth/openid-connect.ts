@@ -10,7 +10,7 @@ import { CodeRefused, type OAuthProvider, ProviderFailed } from '../../applicati
 import type { OAuthIdentity } from '../../domain/oauth-account.ts'
 import { claimsReader } from './claims.ts'
 import { acceptedAlgorithms, algorithmOf, demandHash, demandHmac, demandParty, objectionToIdToken } from './id-token.ts'
-import { demandTokenAnswer, identityOf, type Profile, profileIn, tokensOf, valueAt } from './identity.ts'
+import { demandTokenAnswer, fieldsIn, identityOf, type Profile, profileIn, tokensOf, valueAt } from './identity.ts'
 import type { ProviderNeeds } from './kind.ts'
 import { accountInTenant, demandKeyOfIssuer, isForManyTenants } from './many-issuers.ts'
 import { limits, underDeadline } from './outbound.ts'
@@ -156,9 +156,13 @@ export function openIdConnectProvider({ client, needs, ...definition }: OpenIdDe
     // The address and its `email_verified` must come from one source. Section 5.3.2: the subject must equal that of the ID
     // token.
     const own = read(idToken)
-    if (own.email !== undefined || userInfo === undefined) return own
+    const fields = fieldsIn([idToken], needs.fields)
+    const isComplete = own.email !== undefined && Object.keys(fields).length === Object.keys(needs.fields ?? {}).length
+    if (isComplete || userInfo === undefined) return { profile: own, fields }
     const { fetchUserInfo } = await library
-    return read(await fetchUserInfo(config, accessToken, String(idToken.sub)))
+    const others = await fetchUserInfo(config, accessToken, String(idToken.sub))
+    const profile = own.email === undefined ? read(others) : own
+    return { profile, fields: fieldsIn([idToken, others], needs.fields) }
   }
 
   /** The cause for the log, if openid-client has refused the ID token. */
@@ -229,8 +233,8 @@ export function openIdConnectProvider({ client, needs, ...definition }: OpenIdDe
           demandHash(idToken, answer.id_token ?? '', answer.access_token)
           const accountId = await accountOf(config, idToken, answer.id_token ?? '')
           const tokens = tokensOf(call.exchanged, needs.clock())
-          const email = await claimsOf(config, tokens.accessToken, idToken)
-          return identityOf({ accountId, ...email }, tokens, false)
+          const { profile, fields } = await claimsOf(config, tokens.accessToken, idToken)
+          return { ...identityOf({ accountId, ...profile }, tokens, false), fields }
         }
 
         const discovered = await configuration()

@@ -1,5 +1,7 @@
 import { type Email, emailKey } from '../../domain/email.ts'
 import { type AccountEvent, type EventMetadata, type UserChanges, updatedEvent } from '../../domain/events.ts'
+import type { FieldValues } from '../../domain/field.ts'
+import { noFieldRules, type UserFields, withValues } from '../../domain/fields.ts'
 import type { PasswordPolicy } from '../../domain/password.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { endSessions, type User, withPassword } from '../../domain/user.ts'
@@ -11,12 +13,15 @@ import type { WriteOptions } from '../ports/stores/user-store.ts'
 import { type Authenticated, actorOf, type By, speaksFor } from '../sign-in/authenticate.ts'
 import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
 import { requireNewAddress } from './new-address.ts'
+import type { FieldNeeds, GivenFields } from './own-fields.ts'
 import { requireGoodPassword, type ValidatePassword } from './password-validation.ts'
 
 /** The changes that users may make to their own account. `undefined`: unchanged. */
 export interface OwnChanges {
   readonly email?: Email | undefined
   readonly password?: string | undefined
+  /** New values of the fields that the deployer declares. `null` takes a value away. */
+  readonly fields?: GivenFields | undefined
 }
 
 export interface AnyChanges extends OwnChanges {
@@ -25,7 +30,7 @@ export interface AnyChanges extends OwnChanges {
   readonly isVerified?: boolean | undefined
 }
 
-export interface ChangeNeeds extends MetadataNeeds, FreshLoginNeeds {
+export interface ChangeNeeds extends MetadataNeeds, FreshLoginNeeds, FieldNeeds {
   changeUser: ChangeUser
   hasher: PasswordHasher
   limits: Limits
@@ -47,6 +52,8 @@ export interface ChangeRequest<Login extends By = By> extends CausingRequest {
 /** Everything that a write of changes needs, known before the record is read. */
 export interface PreparedChanges {
   readonly changes: AnyChanges
+  /** The checked values of `changes.fields`. */
+  readonly values: FieldValues
   /** The hash of the new password; `null` if there is none. */
   readonly hash: string | null
   /** The login that a new password keeps. */
@@ -133,9 +140,9 @@ export function forcedBy({ by, isForced = false }: Pick<ChangeRequest, 'by' | 'i
 
 /** The changed record, with the event of the fields that really changed. */
 export function changed(
-  needs: Pick<ChangeNeeds, 'policy'>,
+  needs: Pick<ChangeNeeds, 'policy' | 'fieldRules'>,
   fresh: User,
-  { changes, hash, keptSid, metadata }: PreparedChanges,
+  { changes, values, hash, keptSid, metadata }: PreparedChanges,
 ): Changed {
   requireGood(needs, changes, fresh)
   let user: User = fresh
@@ -152,6 +159,12 @@ export function changed(
     user = { ...user, [flag]: changes[flag] ?? user[flag] }
     if (user[flag] !== fresh[flag]) made[flag] = user[flag]
   }
+  const fields = withValues(needs.fieldRules ?? noFieldRules, fresh.fields, values)
+  const changedFields = changedValues(values, fresh.fields, fields)
+  if (changedFields !== null) {
+    user = { ...user, fields }
+    made.fields = changedFields
+  }
   if (hash !== null) {
     user = endSessions(withPassword(user, hash), metadata.at, keptSid)
     user = { ...user, isOwnerProved: user.isOwnerProved || user.isVerified }
@@ -164,6 +177,16 @@ export function changed(
   return { user, events: [updatedEvent(user, made, metadata, { sessionsEnded })] }
 }
 
+/** The values that a change has made, except private ones; `null` if it has changed none. */
+function changedValues(values: FieldValues, before: UserFields, after: UserFields): FieldValues | null {
+  const differs = (part: 'shown' | 'hidden') => (name: string) =>
+    Object.hasOwn(after[part], name) && JSON.stringify(after[part][name]) !== JSON.stringify(before[part][name])
+  const names = Object.keys(values)
+  const shown = names.filter(differs('shown'))
+  if (shown.length === 0 && !names.some(differs('hidden'))) return null
+  return Object.fromEntries(shown.map((name) => [name, after.shown[name] ?? null]))
+}
+
 /** Returns the user after the change, or throws the refusal. */
 export function changedUser(outcome: ChangeOutcome): User {
   switch (outcome.type) {
@@ -171,6 +194,8 @@ export function changedUser(outcome: ChangeOutcome): User {
       return outcome.user
     case 'email_taken':
       throw new Refusal('UPDATE_USER_EMAIL_ALREADY_EXISTS')
+    case 'field_taken':
+      throw new Refusal('UPDATE_USER_FIELD_ALREADY_EXISTS', outcome.field)
     default:
       throw new Refusal('NOT_FOUND')
   }

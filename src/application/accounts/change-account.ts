@@ -1,3 +1,4 @@
+import { doors } from '../../domain/fields.ts'
 import type { User } from '../../domain/user.ts'
 import { eventMetadata } from '../event-metadata.ts'
 import { requireRight } from '../rights.ts'
@@ -15,6 +16,7 @@ import {
   verifyActor,
   writeOf,
 } from './account-changes.ts'
+import { requireFields } from './own-fields.ts'
 
 /** Changes any account. A new address takes effect at once. */
 export class ChangeAccount {
@@ -28,6 +30,7 @@ export class ChangeAccount {
     const { by, target, changes } = input
     requireAddress(changes, target)
     requireRight(this.#needs, by, 'change_account', target, { isConfirmed: input.currentPassword !== undefined })
+    const values = requireFields(this.#needs, changes.fields, doors.anyChange)
     const check = by.type === undefined ? await this.#verify({ ...input, by }) : () => undefined
     const hash = await hashPassword(this.#needs, changes, target, input)
 
@@ -35,7 +38,7 @@ export class ChangeAccount {
     // Hashing takes time, so the right is checked again after it: here, or on the record of the own account.
     if (by.type === undefined && own === null) await checkAgain(this.#needs.changeUser, by, check)
     const metadata = eventMetadata(this.#needs, input, actorOf(by))
-    const prepared = { changes, hash, keptSid: own?.credential.sid ?? null, metadata }
+    const prepared = { changes, values, hash, keptSid: own?.credential.sid ?? null, metadata }
     const outcome = await this.#needs.changeUser.execute(target.id, async (fresh) => {
       if (own !== null) await check(fresh)
       return writeOf(changed(this.#needs, fresh, prepared), forcedBy(input))

@@ -1,4 +1,5 @@
 import { emailKey } from '../../domain/email.ts'
+import { doors } from '../../domain/fields.ts'
 import type { User } from '../../domain/user.ts'
 import { eventMetadata } from '../event-metadata.ts'
 import { unknownCaller } from '../limits/limits.ts'
@@ -15,6 +16,7 @@ import {
   verifyActor,
   writeOf,
 } from './account-changes.ts'
+import { requireFields } from './own-fields.ts'
 import { type EnteredAddress, enterAddress, type NewAddressNeeds, requestNewAddress } from './request-new-address.ts'
 
 /** Changes the account of the acting user. */
@@ -30,6 +32,8 @@ export class ChangeOwnAccount {
     // Field by field, because the object of a calling program may hold rights, too.
     const { email, password } = input.changes
     const changes = { email, password }
+    // A superuser, too, writes read-only fields by `ChangeAccount` alone.
+    const values = requireFields(this.#needs, input.changes.fields, doors.ownChange)
     requireAddress(changes, by.user)
     if (email !== undefined || password !== undefined) {
       requireRight(this.#needs, by, 'change_access', by.user, { isConfirmed: currentPassword !== undefined })
@@ -40,7 +44,7 @@ export class ChangeOwnAccount {
     const hash = await hashPassword(this.#needs, atOnce(changes, entered, by.user), by.user, input)
 
     const metadata = () => eventMetadata(this.#needs, input, actorOf(by))
-    const prepared = { hash, keptSid: by.credential.sid, metadata: metadata() }
+    const prepared = { values, hash, keptSid: by.credential.sid, metadata: metadata() }
     const change = async (fresh: User) => {
       await check(fresh)
       return changed(this.#needs, fresh, { ...prepared, changes: atOnce(changes, entered, fresh) })

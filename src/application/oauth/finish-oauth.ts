@@ -1,11 +1,13 @@
 import type { Actor } from '../../domain/actor.ts'
 import { type Email, emailKey, objectionToNewAddress } from '../../domain/email.ts'
 import { updatedEvent } from '../../domain/events.ts'
+import { checkFields, doors, newFields, noFieldRules } from '../../domain/fields.ts'
 import type { NewId } from '../../domain/ids.ts'
 import { accountOf, isVouchedFor, linkOf, withAccount } from '../../domain/linked-accounts.ts'
 import type { OAuthIdentity } from '../../domain/oauth-account.ts'
 import { Refusal, Unavailable } from '../../domain/refusal.ts'
 import { newUser, type User } from '../../domain/user.ts'
+import type { FieldNeeds, GivenFields } from '../accounts/own-fields.ts'
 import { type RegistrationNeeds, registrationEvents } from '../accounts/registration-events.ts'
 import type { Change } from '../change-user.ts'
 import { type CausingRequest, eventMetadata } from '../event-metadata.ts'
@@ -19,17 +21,27 @@ import {
   type LoginClient,
   type LoginResult,
 } from '../sign-in/complete-login.ts'
+import { takenField } from '../taken-field.ts'
 import { type Arrival, type AuthorizationResponse, identityOf, type ReturnNeeds } from './redeem-return.ts'
 import { sealedAccount } from './sealed-account.ts'
 import { takeOver } from './take-over.ts'
 
-interface Needs extends CompleteLoginNeeds, ReturnNeeds, RegistrationNeeds {
+interface Needs extends CompleteLoginNeeds, ReturnNeeds, RegistrationNeeds, FieldNeeds {
   limits: CompleteLoginNeeds['limits'] & Pick<Limits, 'maySendToken'>
   users: UserStore
   newId: () => NewId
   vault: ProviderVault
   /** Called after a new user was written, so that its event need not wait for the relay's next poll. Must not throw. */
   wakeRelay?: () => void
+  /** Called with the names of fields that a new user does not get from a provider. Must not throw. */
+  warnOfProviderFields?: (unfit: ProviderFields) => void
+}
+
+/** Values of a provider that do not fit the declared fields, or that another user has. */
+export interface ProviderFields {
+  readonly provider: string
+  readonly fields: readonly string[]
+  readonly requestId: string
 }
 
 /** The deployer's trust in a provider. */
@@ -48,6 +60,20 @@ interface SignIn extends CausingRequest {
 }
 
 const maxAttempts = 5
+
+/** A sign-in never fails for a field: the user can give it later. */
+const atProvider = { ...doors.ownChange, isRegistration: true }
+
+/** The values of the provider without those that do not fit. */
+function fittingFields(
+  { fieldRules = noFieldRules, warnOfProviderFields }: Needs,
+  { identity: { fields = {} }, provider, requestId }: SignIn,
+): GivenFields {
+  const { faults, dropped } = checkFields(fieldRules, fields, atProvider)
+  const unfit = new Set([...faults.map(({ field }) => field), ...dropped])
+  if (unfit.size > 0) warnOfProviderFields?.({ provider, fields: [...unfit], requestId })
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !unfit.has(name)))
+}
 
 const actorOf = (name: string): Actor => ({ type: 'provider', name })
 
@@ -119,11 +145,23 @@ export class FinishOAuth {
     const isVerified = policy.verifiedByDefault && identity.isEmailVerified
     const isOwnerProved = identity.isEmailVerified
     const account = sealedAccount(this.#needs, bare, provider, identity)
-    const user = withAccount({ ...bare, isVerified, isOwnerProved }, account)
-    const outcome = await users.insert(user, await registrationEvents(this.#needs, user, signIn, actorOf(provider)))
-    if (outcome !== 'stored') return null
-    this.#needs.wakeRelay?.()
-    return user
+    const fieldRules = this.#needs.fieldRules ?? noFieldRules
+    const linked = withAccount({ ...bare, isVerified, isOwnerProved }, account)
+    let given = fittingFields(this.#needs, signIn)
+    for (;;) {
+      const { values } = checkFields(fieldRules, given, atProvider)
+      const user = { ...linked, fields: newFields(fieldRules, values) }
+      const outcome = await users.insert(user, await registrationEvents(this.#needs, user, signIn, actorOf(provider)))
+      if (outcome === 'field_taken') {
+        const taken = await takenField(users, user)
+        this.#needs.warnOfProviderFields?.({ provider, fields: [taken], requestId: signIn.requestId })
+        given = { ...given, [taken]: null }
+        continue
+      }
+      if (outcome !== 'stored') return null
+      this.#needs.wakeRelay?.()
+      return user
+    }
   }
 
   /**

@@ -63,6 +63,8 @@ export function rowOf({ id, email, isActive, isVerified, isSuperuser, createdAt 
 }
 
 /** A user as `--json` prints it. */
-export function documentOf({ id, email, isActive, isVerified, isSuperuser, passwordHash, createdAt }: User) {
-  return { id, email, isActive, isVerified, isSuperuser, hasPassword: passwordHash !== null, createdAt }
+export function documentOf({ id, email, isActive, isVerified, isSuperuser, passwordHash, createdAt, fields }: User) {
+  const own = { ...fields.shown, ...fields.hidden }
+  const document = { id, email, isActive, isVerified, isSuperuser, hasPassword: passwordHash !== null, createdAt }
+  return Object.keys(own).length === 0 ? document : { ...document, fields: own }
 }

@@ -2,6 +2,7 @@ import { parseEmail } from '../../adapters/addresses/parse-email.ts'
 import type { AnyChanges } from '../../application/accounts/account-changes.ts'
 import { InvalidInput, Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
+import { parseJson } from '../../lib/json-text.ts'
 import { objectionOfOperator } from '../agreement.ts'
 import { type ExitCode, printed, remark, warn } from '../output.ts'
 import { documentOf, type OneUser, withUser } from './one-user.ts'
@@ -60,6 +61,50 @@ export async function setEmail(options: OneUser & { readonly address: string }):
     warn('another user has this address')
     return 1
   }
+}
+
+/**
+ * Sets a field of a user that the deployer declares. Text is JSON for a field that is no text.
+ *
+ * @param options.value absent: the user has no value any more
+ */
+export async function setField(
+  options: OneUser & { readonly field: string; readonly value?: string },
+): Promise<ExitCode> {
+  const { field, value } = options
+  return await withUser(options, async ({ user: target, users, requestId }) => {
+    const declared = users.fieldRules.fields.get(field)
+    if (declared === undefined) {
+      warn(`users.fields declares no field ${field}`)
+      return 2
+    }
+    const isText = declared.type === 'string' || declared.type === 'date'
+    const given = value === undefined || isText ? (value ?? null) : parsedOr(value)
+    try {
+      const user = await users.changeAccount.execute({ by, target, changes: { fields: { [field]: given } }, requestId })
+      const { shown, hidden } = user.fields
+      const stored = { ...shown, ...hidden }[field]
+      await printed(
+        options,
+        `${field} of ${user.email} is ${JSON.stringify(stored)} now (${user.id})`,
+        documentOf(user),
+      )
+      return 0
+    } catch (thrown) {
+      if (thrown instanceof InvalidInput) {
+        warn(`${field} ${thrown.problem}`)
+        return 2
+      }
+      if (!(thrown instanceof Refusal && thrown.code === 'UPDATE_USER_FIELD_ALREADY_EXISTS')) throw thrown
+      warn(`another user has this value of ${field}`)
+      return 1
+    }
+  })
+}
+
+function parsedOr(text: string): unknown {
+  const parsed = parseJson(text)
+  return 'value' in parsed ? parsed.value : text
 }
 
 async function change(

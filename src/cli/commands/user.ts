@@ -59,6 +59,7 @@ async function orUnknown<T extends object>(read: Promise<T>): Promise<T | Unknow
 
 function fieldsOf(user: User): string[] {
   const { id, email, isActive, isVerified, isSuperuser, hasPassword, createdAt } = documentOf(user)
+  const { shown, hidden } = user.fields
   return [
     `id: ${id}`,
     `email: ${email}`,
@@ -67,6 +68,7 @@ function fieldsOf(user: User): string[] {
     `superuser: ${yes(isSuperuser)}`,
     `password: ${yes(hasPassword)}`,
     `created: ${createdAt.toISOString()}`,
+    ...Object.entries({ ...shown, ...hidden }).map(([name, value]) => `field ${name}: ${JSON.stringify(value)}`),
   ]
 }
 

@@ -37,7 +37,9 @@ export function providersOf(
   needs: Omit<ProviderNeeds, 'name'>,
 ): ReadonlyMap<string, OAuthProvider> {
   return new Map(
-    enabledOf(settings).map(([name, provider]) => [name, build(providers, provider, { ...needs, name })] as const),
+    enabledOf(settings).map(
+      ([name, provider]) => [name, build(providers, provider, { ...needs, name, fields: provider.fields })] as const,
+    ),
   )
 }
 

@@ -1,6 +1,8 @@
 import { registrableDomain } from '../../adapters/addresses/registrable-domain.ts'
+import { fieldRulesOf } from '../../adapters/fields/declared-fields.ts'
 import { docsRouter } from '../../adapters/http/docs/docs-page.ts'
 import { openapi } from '../../adapters/http/docs/openapi.ts'
+import { withOwnFields } from '../../adapters/http/docs/own-fields.ts'
 import type { Mounted, Router } from '../../adapters/http/endpoint.ts'
 import type { MountedProvider } from '../../adapters/http/oauth/mounted-provider.ts'
 import { accountRouter } from '../../adapters/http/pages/account/account-router.ts'
@@ -75,6 +77,7 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
     },
     traitsOf: (request) => traitsOf(clientOf(request), request.headers['user-agent']),
     limits: ports.limits,
+    fieldRules: ports.fieldRules,
     removeRepeated,
   }
   const ofPages = (routers: readonly Router<unknown>[]) =>
@@ -121,7 +124,9 @@ function documentOf(settings: Settings, operations: Mounted): object {
   const ofPath = { url: `${base}${pathPrefix}/{tenant}`, variables: { tenant: { default: 'default' } } }
   const service = { url: base || '/' }
   const servers = { service, tenant: by === 'path' ? ofPath : service, header: by === 'header' ? header : null }
-  return openapi([...routersOf(settings), operations], backends, version, { ...servers, haveTenants: by !== undefined })
+  const rules = fieldRulesOf(settings.users)
+  const described = routersOf(settings).map((router) => withOwnFields(router, rules))
+  return openapi([...described, operations], backends, version, { ...servers, haveTenants: by !== undefined })
 }
 
 /** The use cases of an open tenant, and the other parts that handlers need. */

@@ -3,6 +3,8 @@ import { type DerivedKeys, newToken } from '../../adapters/crypto/derived-keys.t
 import { deviceTokens } from '../../adapters/crypto/device-tokens.ts'
 import { newId } from '../../adapters/crypto/new-id.ts'
 import { providerVault } from '../../adapters/crypto/provider-vault.ts'
+import { fieldRulesOf } from '../../adapters/fields/declared-fields.ts'
+import { declaredUsers } from '../../adapters/stores/declared-users.ts'
 import { passwordValidation } from '../../application/accounts/password-validation.ts'
 import { HandlerSink, type NamedHandlers } from '../../application/deliveries/handler-sink.ts'
 import { SessionsSink } from '../../application/deliveries/sessions-sink.ts'
@@ -46,12 +48,13 @@ export function portsOf(settings: Settings, opened: Opened) {
   const counted = { limiter, keyRing, deviceTokens: devices, figures: settings.limits, clock, attacked, withheld }
   const handlerTimeoutSeconds = settings.handlers.timeoutSeconds
   const { expiringIds } = users
+  const userPorts = userPortsOf(settings, { users: users.users, hasher, clock })
   const forTokens = { tokens, expiringIds, keyRing, clock, lifetimes }
-  const forSinks = { ...forTokens, users: users.users, sessions, tenant, handlerTimeoutSeconds }
+  const forSinks = { ...forTokens, users: userPorts.users, sessions, tenant, handlerTimeoutSeconds }
   const sinks = [new SessionsSink(forSinks), ...handlers.map((one) => new HandlerSink(one, forSinks))]
   return {
     ...others,
-    ...userPortsOf(settings, { users: users.users, hasher, clock }),
+    ...userPorts,
     sinks,
     sinkNames: new Set<SinkName>(sinks.map(({ name }) => name)),
     outbox: users.outbox,
@@ -82,9 +85,10 @@ export function lifetimesOf({ tokens }: Settings): Readonly<Record<RequestPurpos
 
 /** The ports that only users and passwords need. */
 export function userPortsOf(
-  { passwords }: Settings,
-  opened: Pick<Opened, 'hasher' | 'clock'> & { readonly users: UserStore },
+  { passwords, users: ofUsers }: Settings,
+  { users, ...opened }: Pick<Opened, 'hasher' | 'clock'> & { readonly users: UserStore },
 ) {
   const policy = { minLength: passwords.minLength, isCommon: isCommonPassword }
-  return { ...opened, policy, newId, timers, random: Math.random }
+  const fieldRules = fieldRulesOf(ofUsers)
+  return { ...opened, users: declaredUsers(users, fieldRules), fieldRules, policy, newId, timers, random: Math.random }
 }

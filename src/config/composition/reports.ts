@@ -5,6 +5,7 @@ import type { Metrics } from '../../adapters/metrics/metrics.ts'
 import type { DeliveryProblem } from '../../application/deliveries/delivery-problem.ts'
 import type { TokenDemand } from '../../application/limits/limits.ts'
 import type { AttackReport } from '../../application/limits/report-attack.ts'
+import type { ProviderFields } from '../../application/oauth/finish-oauth.ts'
 import { CodeRefused, type ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import type { DroppedEvents, UnrecordedTime } from '../../application/sign-in/complete-login.ts'
 
@@ -30,6 +31,14 @@ export function reportsOf({ log, metrics, storeFailed }: Needs) {
       log.warn(demand, 'requests for tokens of an address reached limits.tokensPerAddress'),
     warnOfAttack: (report: AttackReport) =>
       log.warn(report, 'wrong passwords for an account reached limits.passwordsPerAccount'),
+    fieldsDropped: onceEach((field) =>
+      log.warn({ field }, 'a field was dropped: declare it in users.fields, or refuse it (users.unknownFields)'),
+    ),
+    warnOfProviderFields: (unfit: ProviderFields) =>
+      log.warn(
+        unfit,
+        'a new user lacks fields of the provider: users.fields refuses the values, or another user has them',
+      ),
     warnOfDropped: countedLines<DroppedEvents>({
       kindOf: () => 'login',
       write: (dropped, logins) =>
@@ -39,6 +48,21 @@ export function reportsOf({ log, metrics, storeFailed }: Needs) {
       kindOf: () => 'login',
       write: (first, logins) => log.warn({ ...first, logins }, 'the times of logins were not recorded'),
     }),
+  }
+}
+
+/** The limit of names, which clients choose. */
+const mostNames = 100
+
+/** Calls `tell` once for each name, so that a client cannot fill the log. */
+function onceEach(tell: (name: string) => void): (names: readonly string[]) => void {
+  const told = new Set<string>()
+  return (names) => {
+    for (const name of names.map((one) => one.slice(0, 64))) {
+      if (told.size >= mostNames || told.has(name)) continue
+      told.add(name)
+      tell(name)
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { isCommonPassword } from '../../adapters/crypto/common-passwords.ts'
 import { newId } from '../../adapters/crypto/new-id.ts'
+import { claimsOf } from '../../adapters/fields/declared-fields.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
 import { measuredLimits, measuredLogin } from '../../adapters/metrics/measured.ts'
 import type { UsersRole } from '../../adapters/stores/store-backend.ts'
@@ -11,6 +12,7 @@ import { defaultTenant } from '../settings/tenants.ts'
 import { backendsOf, providersOf } from './backends-and-providers.ts'
 import { type UseCases, useCasesOf } from './container.ts'
 import { deliveriesOf } from './deliveries.ts'
+import { requireKeys } from './field-marks.ts'
 import { openHandlers } from './handlers.ts'
 import { bindSecret, keyRingOf, type MasterSecret, resolveSecret } from './master-secret.ts'
 import { openStores } from './open-stores.ts'
@@ -53,6 +55,7 @@ export async function openTenant(given: Needs) {
   const readSchemes = async () => hasher.prepare(await tenant.ports.users.passwordSchemes())
   const prepared = stores.prepare(async (users) => {
     await bindUsers(users, { ...needs, master })
+    await requireKeys(users, tenant.ports.fieldRules)
     await readSchemes()
     tenant.usersAreReady()
   })
@@ -89,7 +92,7 @@ function tenantFrom(resources: Resources, needs: Needs) {
   const ports = portsFrom(resources, { ...needs, signals })
   const useCases = measuredUseCases(useCasesOf(ports), metrics)
   const deliveries = deliveriesOf({ useCases, ports, leavesEvents, failing: stores.failing, log })
-  const backends = backendsOf(settings.backends, { ...ports, newId })
+  const backends = backendsOf(settings.backends, { ...ports, newId, claimFields: claimsOf(ports.fieldRules) })
   for (const { name } of backends) metrics?.backendOpened(name)
   signals.on('eventsWritten', deliveries.wake)
   signals.on('attacked', (attack) => void reportAttack(useCases, attack, log))

@@ -13,13 +13,14 @@ export interface StrategyNeeds {
   readonly tenant: string
   readonly clock: () => Date
   readonly newId: () => string
+  readonly claimFields: readonly string[]
 }
 
 const jwt = part({
   kind: 'jwt',
   options: jwtOptions,
-  build: (options, { expiringIds, keyRing, tenant, clock, newId }: StrategyNeeds) =>
-    jwtCredentials({ ...options, expiringIds, key: keyRing.jwtKey, tenant, clock, newId }),
+  build: (options, { expiringIds, keyRing, tenant, clock, newId, claimFields }: StrategyNeeds) =>
+    jwtCredentials({ ...options, expiringIds, key: keyRing.jwtKey, tenant, clock, newId, claimFields }),
 })
 
 const stored = part({

@@ -40,9 +40,15 @@ export async function readJudged(from: Reading): Promise<Judged> {
     ...(await missingFiles(settings)),
   ]) {
     const isExplained = faults.some((fault) => [path, ...involved].some((one) => covers(fault, one)))
-    if (!isExplained) faults.push({ path, message, source: sources.get(path) ?? 'default' })
+    if (!isExplained) faults.push({ path, message, source: sourceOf(sources, path) })
   }
   return { settings, sources, faults }
+}
+
+/** The source of a setting, or of one below it, for a fault of a group. */
+function sourceOf(sources: ReadonlyMap<string, Source>, path: string): Source {
+  const below = [...sources].find(([one, source]) => one.startsWith(`${path}.`) && source !== 'default')
+  return sources.get(path) ?? below?.[1] ?? 'default'
 }
 
 function objectionsToNoSecret({ stores }: Settings): Objection[] {

@@ -21,6 +21,16 @@ export function secretMarkContract({ onNew }: Cases<SecretMark>): void {
     assert.equal(await store.check('another'), 'same')
   })
 
+  onNew('keeps marks of other names apart', async ({ store, second }) => {
+    assert.equal(await store.check('mark'), 'first')
+    assert.equal(await store.check('other mark', 'field:handle'), 'first')
+    assert.equal(await second.check('other mark', 'field:handle'), 'same')
+    assert.equal(await second.check('mark', 'field:handle'), 'other')
+    await second.replace('mark', 'field:handle')
+    assert.equal(await store.check('mark', 'field:handle'), 'same')
+    assert.equal(await store.check('mark'), 'same')
+  })
+
   onNew('answers first to exactly one of many concurrent first starts', async ({ atOnce }) => {
     const marks = range(16).map((at) => (at < 8 ? 'mark' : 'another'))
     const outcomes = await atOnce(marks, (one, mark) => one.check(mark))

@@ -123,7 +123,7 @@ describe('the console as a handler', () => {
     await handlers.call(forgot, 1)
     await handlers.call(update, 1)
     const { id, email } = forgot.user
-    const user = { id, email, is_active: true, is_superuser: false, is_verified: true }
+    const user = { id, email, is_active: true, is_superuser: false, is_verified: true, ...forgot.user.fields }
     const changes = { password: true, is_superuser: false }
     expect(lines).to.deep.equal([
       `${JSON.stringify({ event: 'on_after_forgot_password', user, token: 'a token' })}\n`,

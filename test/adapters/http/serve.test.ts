@@ -5,6 +5,7 @@ import { endpoint } from '../../../src/adapters/http/endpoint.ts'
 import { routeTable } from '../../../src/adapters/http/pipeline/route-table.ts'
 import { type RoutesNeeds, routesOf } from '../../../src/adapters/http/pipeline/serve.ts'
 import { unlimited } from '../../../src/application/limits/limits.ts'
+import { noFieldRules } from '../../../src/domain/fields.ts'
 import { Refusal } from '../../../src/domain/refusal.ts'
 import { unknownTraits } from '../../../src/domain/session.ts'
 import { listen } from '../../support/servers/ports.ts'
@@ -27,6 +28,7 @@ describe('an operation', () => {
       ownOrigins: new Set(),
       allowedOrigins: new Set(),
       callerOf: () => caller,
+      fieldRules: noFieldRules,
       traitsOf: () => unknownTraits,
       limits: unlimited,
       removeRepeated: async () => [],

@@ -2,14 +2,18 @@ import { expect } from 'chai'
 import { derivedKeys, newToken } from '../../../src/adapters/crypto/derived-keys.ts'
 import { newId } from '../../../src/adapters/crypto/new-id.ts'
 import { providerVault } from '../../../src/adapters/crypto/provider-vault.ts'
+import { fieldRulesOf } from '../../../src/adapters/fields/declared-fields.ts'
+import type { FieldSettings } from '../../../src/adapters/fields/field-schema.ts'
 import { memoryLimiter } from '../../../src/adapters/stores/memory/limiter.ts'
 import { unlimited } from '../../../src/application/limits/limits.ts'
-import { FinishOAuth } from '../../../src/application/oauth/finish-oauth.ts'
+import { FinishOAuth, type ProviderFields } from '../../../src/application/oauth/finish-oauth.ts'
 import { StartOAuth } from '../../../src/application/oauth/start-oauth.ts'
 import type { OAuthProvider } from '../../../src/application/ports/oauth-provider.ts'
 import type { UserStore } from '../../../src/application/ports/stores/user-store.ts'
 import type { Email } from '../../../src/domain/email.ts'
 import { accountEvent } from '../../../src/domain/events.ts'
+import type { FieldRules } from '../../../src/domain/fields.ts'
+import type { UserId } from '../../../src/domain/ids.ts'
 import { Refusal } from '../../../src/domain/refusal.ts'
 import type { User } from '../../../src/domain/user.ts'
 import { aUser } from '../../../src/testing/builders.ts'
@@ -32,6 +36,31 @@ const provider: OAuthProvider = {
 }
 const policy = { associateByEmail: true, verifiedByDefault: false, requiresVerification: false }
 
+/** A text without rules. */
+const declared: FieldSettings = {
+  type: 'string',
+  title: {},
+  minLength: 0,
+  maxLength: 255,
+  maxItems: 20,
+  items: { minLength: 0, maxLength: 255 },
+  readOnly: false,
+  private: false,
+  unique: false,
+  caseSensitive: false,
+  claim: false,
+  atRegistration: 'optional',
+}
+const rulesOf = (fields: object) =>
+  fieldRulesOf({ fields: fields as Record<string, FieldSettings>, unknownFields: 'drop' }) // safe: built from `declared`
+
+interface Own {
+  readonly fields?: Readonly<Record<string, unknown>>
+  readonly accountId?: string
+  readonly fieldRules?: FieldRules
+  readonly warnOfProviderFields?: (unfit: ProviderFields) => void
+}
+
 describe('FinishOAuth', () => {
   /** Logs `identity` in on a store of users, and returns the id of the user. */
   async function scene() {
@@ -45,8 +74,9 @@ describe('FinishOAuth', () => {
       users,
       outbox,
       woken: () => woken,
-      async logIn(store: UserStore = users, email = identity.email): Promise<string> {
-        const acme = { ...provider, identify: async () => ({ ...identity, email }) }
+      async logIn(store: UserStore = users, email = identity.email, own: Own = {}): Promise<string> {
+        const { fields = {}, accountId = identity.accountId, ...ofFields } = own
+        const acme = { ...provider, identify: async () => ({ ...identity, accountId, email, fields }) }
         const needed = { oauthStates, limiter, keyRing, clock, newToken, freshLoginSeconds: null, maxOpenJourneys: 10 }
         const started = new StartOAuth(needed)
         const journey = {
@@ -74,6 +104,7 @@ describe('FinishOAuth', () => {
           loginTimes: { recordLogin: async () => undefined },
           warnOfDropped() {},
           warnOfUnrecorded() {},
+          ...ofFields,
         }
         const result = await new FinishOAuth(needs).execute({
           response: { code: 'code', state, error: null, iss: null },
@@ -191,5 +222,34 @@ describe('FinishOAuth', () => {
     const thrown = await logIn(changing).catch((error: unknown) => error)
     expect(thrown).to.be.instanceOf(Refusal).with.property('code', 'OAUTH_USER_ALREADY_EXISTS')
     expect((await users.find(user.id))?.oauthAccounts).to.deep.equal([])
+  })
+
+  it('fills the fields of a new user, without values that do not fit, that others have or that users may not write', async () => {
+    const field = (one: object) => ({ ...declared, ...one })
+    const fieldRules = rulesOf({
+      handle: field({ unique: true, atRegistration: 'required' }),
+      city: field({ atRegistration: 'required' }),
+      age: field({ type: 'integer' }),
+      role: field({ readOnly: true, default: 'member' }),
+    })
+    const { users, logIn } = await scene()
+    const dropped: (readonly string[])[] = []
+    const warnOfProviderFields = ({ fields }: ProviderFields): void => void dropped.push(fields)
+    const fields = { handle: 'Ada', age: 'old', role: 'admin', other: 'x' }
+    const first = await logIn(users, identity.email, { fields, fieldRules, warnOfProviderFields })
+    const email = 'another@example.com' as Email // safe: it is one
+    const second = await logIn(users, email, {
+      accountId: 'account-2',
+      fields: { handle: 'ADA', city: 'Bern' },
+      fieldRules,
+      warnOfProviderFields,
+    })
+    const shown = { handle: 'Ada', city: null, age: null, role: 'member' }
+    expect((await users.find(first as UserId))?.fields).to.deep.include({ shown, keys: { handle: 'ada' } })
+    expect((await users.find(second as UserId))?.fields).to.deep.include({
+      shown: { ...shown, handle: null, city: 'Bern' },
+      keys: {},
+    })
+    expect(dropped).to.deep.equal([['age', 'role', 'other'], ['handle']])
   })
 })

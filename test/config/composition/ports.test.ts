@@ -37,6 +37,8 @@ describe('the use cases of a tenant', () => {
       warnOfAttack() {},
       warnOfDropped() {},
       warnOfUnrecorded() {},
+      fieldsDropped() {},
+      warnOfProviderFields() {},
       wakeRelay: () => void woken++,
     })
     const { registerUser, changeUser, promoteUser, deleteUser } = useCasesOf(ports)

@@ -22,6 +22,7 @@ function judgeBy(document: Json): Judge {
       uuid: /^[0-9a-f-]{36}$/,
       email: /^[^@\s]+@[^@\s]+$/,
       uri: /^https?:/,
+      date: /^\d{4}-\d\d-\d\d$/,
       'date-time': /^\d{4}-\d\d-\d\dT[\d:.]+Z$/,
     },
   })

@@ -144,15 +144,24 @@ const retryAfter = {
 const closed = { additionalProperties: false }
 const oneOf = (values: readonly string[]) => Type.Unsafe<string>({ type: 'string', enum: [...new Set(values)] })
 
-/** A `detail` is a text, or an object with a code, a reason and a rule. That code is the name of the failure. */
+/**
+ * A `detail` is a text, or an object: with a code, a reason and a rule, or with a code and a field as its reason. That code is the
+ * name of the failure.
+ */
 function schemaOf(failures: readonly Failure[]): TSchema {
   const texts = failures.map(({ detail }) => detail).filter((detail) => typeof detail === 'string')
   const others = failures.filter(({ detail }) => typeof detail !== 'string')
-  const codes = others.map(({ name }) => name)
-  const rule = oneOf(others.flatMap(({ rules }) => rules))
-  const reasoned = Type.Object({ code: oneOf(codes), reason: Type.String(), rule }, closed)
-  if (codes.length === 0) return Type.Object({ detail: oneOf(texts) }, closed)
-  return Type.Object({ detail: texts.length === 0 ? reasoned : Type.Union([oneOf(texts), reasoned]) }, closed)
+  const reasoned = others.filter(({ rules }) => rules.length > 0)
+  const ofFields = others.filter(({ rules }) => rules.length === 0)
+  const coded = (ones: readonly Failure[]) => ({ code: oneOf(ones.map(({ name }) => name)), reason: Type.String() })
+  const rule = oneOf(reasoned.flatMap(({ rules }) => rules))
+  const forms: TSchema[] = [
+    ...(texts.length === 0 ? [] : [oneOf(texts)]),
+    ...(reasoned.length === 0 ? [] : [Type.Object({ ...coded(reasoned), rule }, closed)]),
+    ...(ofFields.length === 0 ? [] : [Type.Object(coded(ofFields), closed)]),
+  ]
+  const [only] = forms
+  return Type.Object({ detail: forms.length === 1 && only !== undefined ? only : Type.Union(forms) }, closed)
 }
 
 function failure(status: number, name: string, meaning: string, detail: unknown = name): Failure {

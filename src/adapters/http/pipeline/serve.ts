@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Context } from 'koa'
 import { type Caller, type Limits, unknownCaller, unlimited } from '../../../application/limits/limits.ts'
 import type { Authenticated } from '../../../application/sign-in/authenticate.ts'
+import { type FieldRules, noFieldRules } from '../../../domain/fields.ts'
 import { Refusal } from '../../../domain/refusal.ts'
 import { type ClientTraits, unknownTraits } from '../../../domain/session.ts'
 import { acceptedLanguages } from '../../../lib/languages.ts'
@@ -13,12 +14,12 @@ import type { ProblemPage } from '../pages/account/problem-page.ts'
 import { type Cookie, type Reply, strictTransportSecurity } from '../reply.ts'
 import type { RemoveRepeated } from '../transports/cookie-scopes.ts'
 import { isForeign, isOfProxy, refuseForeign } from '../transports/http-backend.ts'
+import { bodyReader } from './body-reader.ts'
 import { isPreflight } from './cors.ts'
 import { type Identify, recordUse } from './identify.ts'
 import type { Operation, Route, RouteTable } from './route-table.ts'
 import { send } from './send.ts'
 import type { TenantRouting } from './tenant-routing.ts'
-import { validator } from './validate.ts'
 
 export interface TenantHttp {
   readonly routes: RouteTable
@@ -117,6 +118,7 @@ export interface RoutesNeeds {
   readonly callerOf: (request: IncomingMessage) => Caller
   readonly traitsOf: (request: IncomingMessage) => ClientTraits
   readonly limits: Pick<Limits, 'request'>
+  readonly fieldRules: FieldRules
   readonly removeRepeated: RemoveRepeated
 }
 
@@ -131,6 +133,7 @@ export const ofNoTenant: RoutesNeeds = {
   callerOf: () => unknownCaller,
   traitsOf: () => unknownTraits,
   limits: unlimited,
+  fieldRules: noFieldRules,
   removeRepeated: async () => [],
 }
 
@@ -149,13 +152,13 @@ function answerOf<Use>(endpoint: Endpoint<Use>, use: Use, needs: RoutesNeeds): O
   const { access, encoding, target, limit } = endpoint
   const ownOriginsOnly =
     endpoint.ownOriginsOnly === 'or apps' ? needs.usesCookies && 'or apps' : endpoint.ownOriginsOnly
-  const validate = endpoint.body === null ? null : validator(endpoint.body)
+  const readFields = bodyReader(endpoint, needs.fieldRules)
 
   async function check(ctx: Context, params: Readonly<Record<string, string>>): Promise<Reply> {
     if (endpoint.isLocal && !isFromThisMachine(ctx)) throw new Refusal('NOT_FOUND')
     const caller = needs.callerOf(ctx.req)
     ctx.state.client = caller.client
-    const raw = validate === null ? null : await readBody(ctx, encoding)
+    const raw = readFields === null ? null : await readBody(ctx, encoding)
 
     const by = access === 'public' ? null : await identify(ctx)
     ctx.state.by = by
@@ -167,11 +170,12 @@ function answerOf<Use>(endpoint: Endpoint<Use>, use: Use, needs: RoutesNeeds): O
     // The casts are safe: `endpoint` checked the types of target and handle against access, body and target.
     const found = target === null ? null : await target({ params, by: by as never }, use)
     if (target !== null && found === null) throw new Refusal('NOT_FOUND')
-    const body = validate !== null && raw !== null ? validate(raw) : null
+    const { body, fields } = readFields !== null && raw !== null ? readFields(raw) : { body: null, fields: {} }
     const handle = () =>
       endpoint.handle(
         {
           body: body as never,
+          fields,
           target: found as never,
           by: by as never,
           params,

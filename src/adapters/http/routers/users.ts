@@ -27,20 +27,21 @@ export const usersRouter: Router<Use> = {
       summary: 'Read the own account',
       replies: user,
       async handle({ by }) {
-        return { status: 200, body: userBody(by.user) }
+        return { status: 200, body: userBody(by.user, by.user) }
       },
     }),
     endpoint(routes.users.changeMe, {
       operationId: 'users:patch_current_user',
       summary: 'Change the own account',
       body: UpdateMeBody,
+      ownFields: 'ownChange',
       replies: user,
       refusals: changing,
-      async handle({ by, body, requestId, languages, caller }, { changeOwnAccount }: Use) {
+      async handle({ by, body, fields, requestId, languages, caller }, { changeOwnAccount }: Use) {
         const { email, password, current_password: currentPassword } = body
-        const changes = { email, password }
+        const changes = { email, password, fields }
         const updated = await changeOwnAccount.execute({ by, changes, currentPassword, requestId, languages, caller })
-        return { status: 200, body: userBody(updated) }
+        return { status: 200, body: userBody(updated, by.user) }
       },
     }),
     endpoint(routes.users.listMyAccounts, {
@@ -57,8 +58,8 @@ export const usersRouter: Router<Use> = {
       summary: 'Read an account',
       target,
       replies: user,
-      async handle({ target }) {
-        return { status: 200, body: userBody(target) }
+      async handle({ by, target }) {
+        return { status: 200, body: userBody(target, by.user) }
       },
     }),
     endpoint(routes.users.change, {
@@ -66,15 +67,17 @@ export const usersRouter: Router<Use> = {
       summary: 'Change an account',
       target,
       body: UpdateUserBody,
+      ownFields: 'anyChange',
       replies: user,
       refusals: [...changing, 'LAST_SUPERUSER'],
-      async handle({ by, target, body, requestId, languages, caller }, { changeAccount }: Use) {
+      async handle({ by, target, body, fields, requestId, languages, caller }, { changeAccount }: Use) {
         const changes = {
           email: body.email,
           password: body.password,
           isActive: body.is_active,
           isSuperuser: body.is_superuser,
           isVerified: body.is_verified,
+          fields,
         }
         const { current_password: currentPassword } = body
         const updated = await changeAccount.execute({
@@ -86,7 +89,7 @@ export const usersRouter: Router<Use> = {
           languages,
           caller,
         })
-        return { status: 200, body: userBody(updated) }
+        return { status: 200, body: userBody(updated, by.user) }
       },
     }),
     endpoint(routes.users.delete, {

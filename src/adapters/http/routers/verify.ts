@@ -26,7 +26,10 @@ export const verifyRouter: Router<Use> = {
       replies: { 200: { description: 'Verified', body: UserSchema } },
       refusals: ['VERIFY_USER_BAD_TOKEN', 'VERIFY_USER_ALREADY_VERIFIED', 'UNAUTHORIZED'],
       async handle({ by, body: { token }, requestId, languages }, { verifyUser }: Use) {
-        return { status: 200, body: userBody(await verifyUser.execute({ token, by, requestId, languages })) }
+        return {
+          status: 200,
+          body: userBody(await verifyUser.execute({ token, by, requestId, languages }), by?.user ?? null),
+        }
       },
     }),
     endpoint(routes.verify.reject, {

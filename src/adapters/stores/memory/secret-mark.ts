@@ -1,15 +1,16 @@
 import type { SecretMark } from '../../../application/ports/stores/secret-mark.ts'
 
 export function memorySecretMark(): SecretMark {
-  let first: string | null = null
+  const marks = new Map<string, string>()
   return {
-    async check(mark) {
-      if (first !== null) return first === mark ? 'same' : 'other'
-      first = mark
+    async check(mark, name = 'secret') {
+      const first = marks.get(name)
+      if (first !== undefined) return first === mark ? 'same' : 'other'
+      marks.set(name, mark)
       return 'first'
     },
-    async replace(mark) {
-      first = mark
+    async replace(mark, name = 'secret') {
+      marks.set(name, mark)
     },
   }
 }

@@ -5,22 +5,22 @@ import { type Connection, latest } from './connection/connection.ts'
 export function mongoSecretMark({ meta, run, isDuplicate }: Connection): SecretMark {
   return {
     // The unique `_id` makes exactly one of several concurrent first starts the first.
-    check: (mark) =>
+    check: (mark, name = 'secret') =>
       run(async () => {
         try {
-          await meta.insertOne({ _id: 'secret', mark })
+          await meta.insertOne({ _id: name, mark })
           return 'first'
         } catch (error) {
           if (!isDuplicate(error)) throw error
         }
-        const stored = await meta.findOne({ _id: 'secret' }, latest)
-        if (stored === null) throw new Unavailable('the mark of the secret was removed while it was read')
+        const stored = await meta.findOne({ _id: name }, latest)
+        if (stored === null) throw new Unavailable('a mark was removed while it was read')
         return stored.mark === mark ? 'same' : 'other'
       }),
 
-    replace: (mark) =>
+    replace: (mark, name = 'secret') =>
       run(async () => {
-        await meta.replaceOne({ _id: 'secret' }, { mark }, { upsert: true })
+        await meta.replaceOne({ _id: name }, { mark }, { upsert: true })
       }),
   }
 }

@@ -1,20 +1,22 @@
 import type { SecretMark } from '../../../application/ports/stores/secret-mark.ts'
 import type { Connection } from './connection/connection.ts'
 
+const rowOf = (name = 'secret'): string => (name === 'secret' ? 'secret-mark' : name)
+
 export function postgresSecretMark({ operation, change }: Connection): SecretMark {
   return {
-    async check(mark) {
+    async check(mark, name) {
       const { one, change } = operation()
-      const keep = `INSERT INTO @meta (name, value) VALUES ('secret-mark', $1) ON CONFLICT (name) DO NOTHING`
-      if ((await change(keep, [mark])) === 1) return 'first'
-      const kept = await one<{ value: string }>(`SELECT value FROM @meta WHERE name = 'secret-mark'`)
+      const keep = `INSERT INTO @meta (name, value) VALUES ($2, $1) ON CONFLICT (name) DO NOTHING`
+      if ((await change(keep, [mark, rowOf(name)])) === 1) return 'first'
+      const kept = await one<{ value: string }>('SELECT value FROM @meta WHERE name = $1', [rowOf(name)])
       return kept?.value === mark ? 'same' : 'other'
     },
 
-    async replace(mark) {
+    async replace(mark, name) {
       const put = `
-        INSERT INTO @meta (name, value) VALUES ('secret-mark', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
-      await change(put, [mark])
+        INSERT INTO @meta (name, value) VALUES ($2, $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
+      await change(put, [mark, rowOf(name)])
     },
   }
 }

@@ -122,6 +122,16 @@ export const mounting = {
     description: 'New users are verified, if the provider vouches for the address.',
   }),
   requiresVerification: Type.Boolean({ default: false, description: 'Refuses users without a verified address.' }),
+  fields: Type.Record(
+    Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_]{0,62}$' }),
+    Type.String({
+      pattern: '^[!-~]+$',
+      expects: 'the name of a claim',
+      description:
+        'Claim, or member of the profile, that a new user has in this field of `users.fields`, such as `given_name` or `address.country`.',
+    }),
+    { expects: 'the name of a field of users.fields', default: {} },
+  ),
   redirects: Type.Object({
     success: page('Page after a login, instead of a JSON answer.', 'none'),
     linked: page('Page after linking, instead of a JSON answer.', 'none'),

@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import { maxLifetimeSeconds } from '../../../adapters/credentials/options.ts'
 import { greatestCost } from '../../../adapters/crypto/cost-bounds.ts'
+import { fieldsSchema } from '../../../adapters/fields/field-schema.ts'
 import { seconds } from './fields.ts'
 
 export const passwords = Type.Object({
@@ -108,6 +109,12 @@ const figure = (standard: number, description: string) =>
   Type.Integer({ minimum: 1, maximum: 1_000_000, default: standard, description })
 
 export const users = Type.Object({
+  fields: fieldsSchema,
+  unknownFields: Type.Enum(['drop', 'refuse'], {
+    default: 'drop',
+    description:
+      'Fields of a registration or a change that are not declared, or that users may not write: `drop` ignores them and logs each name once, `refuse` answers 422.',
+  }),
   selfDeletion: Type.Boolean({
     default: false,
     hardened: {

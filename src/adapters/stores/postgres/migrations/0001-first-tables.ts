@@ -3,7 +3,16 @@ import type { Queries } from '../connection/connection.ts'
 import { putUser, removeUser } from './shared-users.ts'
 
 /** The columns of `users`, which are a contract. */
-export const userColumns = ['id', 'email', 'email_key', 'is_active', 'is_superuser', 'is_verified', 'created_at']
+export const userColumns = [
+  'id',
+  'email',
+  'email_key',
+  'is_active',
+  'is_superuser',
+  'is_verified',
+  'created_at',
+  'fields',
+]
 
 /**
  * `users` is a contract: other programs may join and reference it. Everything that they must not read is in other tables.

@@ -1,0 +1,122 @@
+import { expect } from 'chai'
+import { fieldRulesOf } from '../../../src/adapters/fields/declared-fields.ts'
+import { linearPattern } from '../../../src/adapters/fields/linear-pattern.ts'
+import { asDeclared, noFields } from '../../../src/domain/fields.ts'
+import { settingsFolder } from '../../support/services/settings.ts'
+
+describe('declared fields', () => {
+  const folder = settingsFolder()
+  const text = { type: 'string' }
+  const faultsOf = (fields: object, others: object = {}) => folder.faults({ ...others, users: { fields } })
+
+  const wrong: readonly (readonly [title: string, fields: object, path: string, words: string])[] = [
+    ['a nested object', { address: { type: 'object', properties: {} } }, 'address.type', 'fields cannot be nested'],
+    ['an unknown keyword', { a: { ...text, patern: 'x' } }, 'a.patern', 'did you mean users.fields.a.pattern?'],
+    ['a reserved name', { is_active: { type: 'boolean' } }, 'is_active', 'is a name of Portcullis'],
+    ['a reserved name in other letters', { currentPassword: text }, 'currentPassword', 'is a name of Portcullis'],
+    ['a claim of JWTs', { sub: text }, 'sub', 'is a name of Portcullis'],
+    ['a name of every object', { constructor: text }, 'constructor', 'is a name of Portcullis'],
+    ['a name with other characters', { 'a.b': text }, 'a.b', 'the name must be'],
+    ['two names that differ in case', { a: text, A: text }, 'A', 'differs from a only in case'],
+    ['a claim that users write', { a: { ...text, claim: true } }, 'a.claim', 'needs readOnly'],
+    [
+      'a claim that users must not read',
+      { a: { ...text, maxLength: 9, claim: true, readOnly: true, private: true } },
+      'a.claim',
+      'excludes private',
+    ],
+    [
+      'claims that are too long',
+      { a: { ...text, maxLength: 999, claim: true, readOnly: true } },
+      'a.claim',
+      'too long',
+    ],
+    [
+      'a required field that nobody may write',
+      { a: { ...text, readOnly: true, atRegistration: 'required' } },
+      'a.atRegistration',
+      'nobody could register',
+    ],
+    ['a private field that is unique', { a: { ...text, private: true, unique: true } }, 'a.private', 'excludes unique'],
+    ['a unique boolean', { a: { type: 'boolean', unique: true } }, 'a.unique', 'is not possible'],
+    ['a unique default', { a: { ...text, unique: true, default: 'x' } }, 'a.default', 'excludes unique'],
+    ['a default that does not fit', { a: { type: 'integer', default: '7' } }, 'a.default', 'a valid integer'],
+    ['a keyword of another type', { a: { type: 'boolean', pattern: 'x' } }, 'a.pattern', 'boolean has no pattern'],
+    ['a pattern with a look-ahead', { a: { ...text, pattern: '^(?=x)y' } }, 'a.pattern', 'without look-around'],
+    ['a pattern with a back-reference', { a: { ...text, pattern: '(a)\\1' } }, 'a.pattern', 'back-references'],
+    ['a pattern of RE2 alone', { a: { ...text, pattern: '[[:alpha:]]' } }, 'a.pattern', 'that RE2 and browsers have'],
+    ['a pattern for long texts', { a: { ...text, pattern: 'x', maxLength: 4096 } }, 'a.pattern', 'at most 1024'],
+  ]
+  for (const [title, fields, path, words] of wrong) {
+    it(`refuse ${title} at the start, with the file and the field`, async () => {
+      const faults = await faultsOf(fields)
+      const found = faults.find((one) => one.path === `users.fields.${path}`)
+      expect(found?.message, JSON.stringify(faults)).to.include(words)
+      expect(found?.source).to.match(/^file .*portcullis\.config\.json$/)
+    })
+  }
+
+  it('refuse __proto__', async () => {
+    const faults = await folder.faults(JSON.parse('{"users":{"fields":{"__proto__":{"type":"string"}}}}'))
+    expect(faults.map(({ path }) => path)).to.deep.equal(['users.fields.__proto__'])
+  })
+
+  it('refuse more than 50 fields', async () => {
+    const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`f${at}`, text]))
+    expect((await faultsOf(many(51))).map(({ path }) => path)).to.deep.equal(['users.fields'])
+    expect((await folder.load({ users: { fields: many(50) } })).settings.users.fields).to.have.property('f49')
+  })
+
+  it('refuse a provider that fills a field which is read-only or not declared', async () => {
+    const acme = {
+      kind: 'oauth2',
+      clientId: 'us',
+      clientSecret: 'x',
+      authorizeUrl: 'https://acme.example/a',
+      tokenUrl: 'https://acme.example/t',
+      profileUrl: 'https://acme.example/p',
+      fields: { role: 'role', name: 'name' },
+    }
+    const faults = await faultsOf({ role: { ...text, readOnly: true } }, { providers: { acme } })
+    expect(faults.map(({ path, message }) => [path, message])).to.deep.equal([
+      ['providers.acme.fields.role', 'is read-only: people may choose their data at acme'],
+      ['providers.acme.fields.name', 'is not declared in users.fields'],
+    ])
+  })
+
+  it('allow the names that most programs use', async () => {
+    const { settings } = await folder.load({ users: { fields: { name: text, username: text, role: text } } })
+    expect(Object.keys(settings.users.fields)).to.deep.equal(['name', 'username', 'role'])
+  })
+
+  it('show an old record the default of a new field, and keep values that no longer fit', async () => {
+    const { settings } = await folder.load({
+      users: {
+        fields: {
+          plan: { type: 'string', enum: ['free', 'pro'], default: 'free' },
+          age: { type: 'integer' },
+          note: { type: 'string', private: true },
+        },
+      },
+    })
+    const stored = { ...noFields, shown: { plan: 'gold', age: 7, note: 'was public', gone: true } }
+    expect(asDeclared(fieldRulesOf(settings.users), stored)).to.deep.equal({
+      shown: { plan: 'free', age: 7 },
+      hidden: { note: 'was public' },
+      retired: { plan: 'gold', gone: true },
+      keys: {},
+    })
+  })
+
+  it('match a pattern in linear time', () => {
+    const { matches } = linearPattern('^(a+)+$')
+    const seconds = (text: string): number => {
+      const start = performance.now()
+      expect(matches(text)).to.equal(false)
+      return (performance.now() - start) / 1000
+    }
+    seconds(`${'a'.repeat(1023)}b`)
+    // V8 would take 2^1023 steps.
+    expect(seconds(`${'a'.repeat(1023)}b`)).to.be.lessThan(2)
+  })
+})
