@@ -19,7 +19,7 @@ import {
 
 /**
  * @import { AccountEvent, LeasedEvent, EmailKey, Page, TokenRequest, UndeliveredEvent, UndeliveredRequest } from 'portcullis'
- * @import { EventId, SinkName, User, UserId, UsersRole } from 'portcullis'
+ * @import { EventId, SinkName, Taken, User, UserId, UsersRole } from 'portcullis'
  *
  * @typedef {object} Queue the events of one user that wait for one sink; the queue outlives the user
  * @property {UserId} userId
@@ -72,6 +72,8 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
   const byEmail = new Map()
   /** @type {Map<string, User>} */
   const byAccount = new Map()
+  /** @type {Map<string, User>} */
+  const byField = new Map()
   const journal = openJournal(path, state, apply)
 
   /** @param {readonly Change[]} changes all of them, or none */
@@ -95,18 +97,22 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
     if (before) {
       byEmail.delete(emailKey(before.email))
       for (const account of before.oauthAccounts) byAccount.delete(accountKey(account))
+      for (const one of Object.entries(before.fields.keys)) byField.delete(fieldKey(...one))
     }
     if (after) {
       byEmail.set(emailKey(after.email), after)
       for (const account of after.oauthAccounts) byAccount.set(accountKey(account), after)
+      for (const one of Object.entries(after.fields.keys)) byField.set(fieldKey(...one), after)
     }
   }
 
-  /** @param {User} user @returns {'email_taken' | 'account_taken' | null} */
+  /** @param {User} user @returns {Taken | null} */
   function taken(user) {
     const isOthers = (/** @type {User | undefined} */ owner) => owner !== undefined && owner.id !== user.id
     if (isOthers(byEmail.get(emailKey(user.email)))) return 'email_taken'
-    return user.oauthAccounts.some((account) => isOthers(byAccount.get(accountKey(account)))) ? 'account_taken' : null
+    if (user.oauthAccounts.some((account) => isOthers(byAccount.get(accountKey(account))))) return 'account_taken'
+    const keys = Object.entries(user.fields.keys)
+    return keys.some((one) => isOthers(byField.get(fieldKey(...one)))) ? 'field_taken' : null
   }
 
   /** @param {UserId} id */
@@ -182,6 +188,9 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
       },
       async findByOAuthAccount(provider, accountId) {
         return byAccount.get(accountKey({ provider, accountId })) ?? null
+      },
+      async findByField(field, key) {
+        return byField.get(fieldKey(field, key)) ?? null
       },
       async insert(user, events) {
         const objection = taken(user)
@@ -419,13 +428,13 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
     },
 
     secretMark: {
-      async check(mark) {
-        const first = state.marks.get('secret')
-        if (first === undefined) commit(['marks', 'secret', mark])
+      async check(mark, name = 'secret') {
+        const first = state.marks.get(name)
+        if (first === undefined) commit(['marks', name, mark])
         return first === undefined ? 'first' : first === mark ? 'same' : 'other'
       },
-      async replace(mark) {
-        commit(['marks', 'secret', mark])
+      async replace(mark, name = 'secret') {
+        commit(['marks', name, mark])
       },
     },
 
@@ -450,6 +459,9 @@ function pageOf(all, idOf, limit, after) {
   const last = rest[limit - 1]
   return { items: rest.slice(0, limit), next: last === undefined ? null : idOf(last) }
 }
+
+/** @param {string} field @param {string} key */
+const fieldKey = (field, key) => JSON.stringify([field, key])
 
 /** @param {{ provider: string, accountId: string }} account */
 const accountKey = ({ provider, accountId }) => JSON.stringify([provider, accountId])

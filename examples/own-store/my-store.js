@@ -4,7 +4,7 @@ import { emailKey, isActiveSuperuser, openStore, passwordScheme } from 'portcull
 import { memoryOutbox } from 'portcullis/testing'
 
 /**
- * @import { AccountEvent, EmailKey, LoginTimes, OpenOwnStore, User, UserId, UserStore, WriteOptions } from 'portcullis'
+ * @import { AccountEvent, EmailKey, LoginTimes, OpenOwnStore, Taken, User, UserId, UserStore, WriteOptions } from 'portcullis'
  * @import { MemoryOutbox } from 'portcullis/testing'
  */
 
@@ -37,6 +37,11 @@ export class Users {
   /** @param {string} provider @param {string} accountId */
   async findByOAuthAccount(provider, accountId) {
     return this.#all().find((user) => hasAccount(user, { provider, accountId })) ?? null
+  }
+
+  /** @param {string} field @param {string} key */
+  async findByField(field, key) {
+    return this.#all().find(({ fields }) => fields.keys[field] === key) ?? null
   }
 
   // Each of the three writes below is one transaction: the checks, the user, and the events in the outbox.
@@ -106,12 +111,14 @@ export class Users {
     return [...this.#byId.values()]
   }
 
-  /** @param {User} user @returns {'email_taken' | 'account_taken' | null} */
+  /** @param {User} user @returns {Taken | null} */
   #taken(user) {
     const others = this.#all().filter(({ id }) => id !== user.id)
     if (others.some(({ email }) => emailKey(email) === emailKey(user.email))) return 'email_taken'
     const isTaken = user.oauthAccounts.some((account) => others.some((other) => hasAccount(other, account)))
-    return isTaken ? 'account_taken' : null
+    if (isTaken) return 'account_taken'
+    const keys = Object.entries(user.fields.keys)
+    return keys.some(([field, key]) => others.some((other) => other.fields.keys[field] === key)) ? 'field_taken' : null
   }
 }
 
