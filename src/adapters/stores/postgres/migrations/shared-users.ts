@@ -23,6 +23,14 @@ const deferrableWrites = `(
     FROM (SELECT DISTINCT tgrelid FROM pg_catalog.pg_trigger WHERE tgdeferrable) AS triggered (id)
   )`
 
+/** The settings that the service gave its session. On the way in, search_path is that of the function. */
+const ownSettings = `(
+    SELECT pg_catalog.json_object_agg(name, CASE WHEN name OPERATOR(pg_catalog.=) 'search_path' THEN 'pg_catalog'
+      ELSE pg_catalog.current_setting(name) END)
+    FROM pg_catalog.unnest(ARRAY['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'DateStyle',
+      'default_transaction_isolation', 'search_path']) AS own (name)
+  )`
+
 /**
  * Ends everything that code of others could have left in the session: deferred triggers, a cursor WITH HOLD, which COMMIT runs,
  * a prepared statement in place of one of the service, temporary types, and settings such as search_path.
@@ -39,6 +47,7 @@ const settle = `
   EXECUTE 'CLOSE ALL';
   EXECUTE 'DISCARD TEMP';
   EXECUTE 'RESET ALL';
+  PERFORM pg_catalog.set_config(kept.name, kept.value, false) FROM pg_catalog.json_each_text(settings) AS kept (name, value);
   RETURN true;`
 
 function definer(signature: string, write: string): readonly string[] {
@@ -47,6 +56,7 @@ function definer(signature: string, write: string): readonly string[] {
     SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   written pg_catalog.numeric;
+  settings pg_catalog.json := ${ownSettings};
 BEGIN${requireOwner}
   ${write};${settle}
 END $$`,
