@@ -25,8 +25,8 @@ export default [
   {
     title: 'SQLite links one account to two users',
     file: 'src/adapters/stores/sqlite/write/users.ts',
-    text: "return isTaken ? 'account_taken' : null",
-    replacement: 'return null',
+    text: "if (isTaken) return 'account_taken'",
+    replacement: '',
     tests: ['test/adapters/stores.test.ts'],
     only: 'the sqlite store',
   },
@@ -41,8 +41,8 @@ export default [
   {
     title: 'MongoDB links one account to two users',
     file: 'src/adapters/stores/unique-keys.ts',
-    text: 'return [emailUniqueKey(emailKey(user.email)), ...accounts]',
-    replacement: 'return [emailUniqueKey(emailKey(user.email))]',
+    text: 'return [emailUniqueKey(emailKey(user.email)), ...accounts, ...fields]',
+    replacement: 'return [emailUniqueKey(emailKey(user.email)), ...fields]',
     tests: ['test/adapters/stores.test.ts'],
     only: 'the MongoDB store',
   },

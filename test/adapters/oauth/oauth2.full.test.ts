@@ -80,6 +80,7 @@ describe('a provider of plain OAuth 2.0', () => {
         accountId: 'a-1',
         email: 'Ada@example.com',
         isEmailVerified: true,
+        fields: {},
         tokens: { accessToken: 'at-secret', refreshToken: 'rt-secret', expiresAt: new Date(now.getTime() + 60_000) },
       })
       const [exchange, profile] = fake.asked

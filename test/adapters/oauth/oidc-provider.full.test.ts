@@ -41,7 +41,7 @@ describe('a login with the package oidc-provider', () => {
     const { journey, parameters } = await journeyTo(provider)
     expect(parameters.iss).to.equal(server.issuer)
     const { tokens, ...identity } = await provider.identify(parameters, journey)
-    expect(identity).to.deep.equal({ accountId: 'ada', email: 'ada@example.com', isEmailVerified: true })
+    expect(identity).to.deep.equal({ accountId: 'ada', email: 'ada@example.com', isEmailVerified: true, fields: {} })
     expect(tokens.expiresAt?.getTime()).to.be.closeTo(Date.now() + 60_000, 30_000)
     const fresh = await provider.refresh(tokens.refreshToken ?? '')
     expect(fresh.accessToken).not.to.equal(tokens.accessToken)
