@@ -6,6 +6,7 @@ import { toEmail } from '../../../src/adapters/addresses/parse-email.ts'
 import { openPortcullis, type Portcullis, type PortcullisOptions } from '../../../src/config/runtime/embedded.ts'
 import { type KoaAccounts, koaAccounts } from '../../../src/koa.ts'
 import { call, goodPassword, logIn, register } from '../http/client.ts'
+import { forgetDocument } from '../http/described.ts'
 import { listen } from '../servers/ports.ts'
 import { scratchFolder } from './spawned-service.ts'
 
@@ -33,6 +34,7 @@ export async function startKoaApp({ settings = {}, dataFolder, compose, ...optio
   const folder = dataFolder ?? join(scratch, 'data')
   const server = createServer()
   const url = `http://localhost:${await listen(server)}`
+  forgetDocument(url)
 
   const portcullis = await openPortcullis(
     {
