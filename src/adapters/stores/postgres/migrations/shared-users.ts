@@ -3,7 +3,7 @@
  *
  * Such a role runs code with the rights of the owner of `users`, and in the transaction that changes a user: PostgreSQL runs
  * the casts of a foreign key's check as the owner of `users`, and the triggers behind ON DELETE CASCADE as the role that deletes.
- * So `users` and these functions belong to a role that owns nothing else (`portcullis storage roles`). The service itself never
+ * So `users` and these functions may belong to a role that owns nothing else. The service itself never
  * reads or writes `users`, because the owner could attach code to it. The functions return no session to the service in which
  * such code could run later.
  */
