@@ -6,8 +6,6 @@ import { Unsuitable } from '../../store-backend.ts'
 export interface PostgresOptions {
   /** The address, which names a database: `postgres://user:password@host/name`, or several hosts: `host,other:5433`. */
   readonly url: string
-  /** Beside the address of a pooler: the address of the server itself, for `LISTEN`. */
-  readonly directUrl?: string
   /** The schema of the tables; by default `portcullis`. */
   readonly schema?: string
 }

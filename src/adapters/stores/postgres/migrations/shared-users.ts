@@ -3,9 +3,8 @@
  *
  * Such a role runs code with the rights of the owner of `users`, and in the transaction that changes a user: PostgreSQL runs
  * the casts of a foreign key's check as the owner of `users`, and the triggers behind ON DELETE CASCADE as the role that deletes.
- * So `users` and these functions may belong to a role that owns nothing else. The service itself never
- * reads or writes `users`, because the owner could attach code to it. The functions return no session to the service in which
- * such code could run later.
+ * So `users` and these functions may belong to a role that owns nothing else. The service itself never reads or writes `users`,
+ * because the owner could attach code to it. After these functions, no such code can run later in the session of the service.
  */
 
 /** Refuses to run as the service: their owner could alter the functions to SECURITY INVOKER. */
@@ -32,8 +31,9 @@ const ownSettings = `(
   )`
 
 /**
- * Ends everything that code of others could have left in the session: deferred triggers, a cursor WITH HOLD, which COMMIT runs,
- * a prepared statement in place of one of the service, temporary types, and settings such as search_path.
+ * Ends everything that code of others could have left in the session. Deferred triggers run now. A cursor WITH HOLD, which COMMIT
+ * would run, is closed. Temporary types and changed settings go. A prepared statement could stand in for one of the service, so
+ * it is refused.
  */
 const settle = `
   SET CONSTRAINTS ALL IMMEDIATE;
