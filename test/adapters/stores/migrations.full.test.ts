@@ -1,30 +1,24 @@
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import * as mongoDriver from 'mongodb'
-import { lastOf, type Migrations, migrate, type SchemaRecord } from '../../../src/adapters/stores/migrations.ts'
+import pg from 'pg'
+import { type Migrations, migrate, type SchemaRecord } from '../../../src/adapters/stores/migrations.ts'
 import { openClient } from '../../../src/adapters/stores/mongo/connection/client.ts'
 import { connectionOf } from '../../../src/adapters/stores/mongo/connection/connection.ts'
-import {
-  schemaRecord as mongoRecord,
-  knownSchema as mongoVersion,
-} from '../../../src/adapters/stores/mongo/migrations.ts'
+import { schemaRecord as mongoRecord } from '../../../src/adapters/stores/mongo/migrations.ts'
 import { schemaRecord as redisRecord } from '../../../src/adapters/stores/redis/migrations.ts'
-import { migrations } from '../../../src/adapters/stores/sqlite/migrations/migrations.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import { call, logIn, logInByCookie, register } from '../../support/http/client.ts'
 import { portcullis } from '../../support/process/command-line.ts'
-import { projectRoot } from '../../support/project/readme-blocks.ts'
+import { knownVersions, nextRelease } from '../../support/project/next-release.ts'
 import { sharedMongo } from '../../support/servers/mongo-server.ts'
-import { needsDeployment, onMongo, onSqlite, onSqliteAndRedis } from '../../support/services/deployments.ts'
+import { needsDeployment, onMongo, onPostgres, onSqlite, onSqliteAndRedis } from '../../support/services/deployments.ts'
 import { type SpawnedService, scratchFolder, spawnService } from '../../support/services/spawned-service.ts'
 import { dropDatabase } from '../../support/stores/mongo.ts'
 import { startRedis } from '../../support/stores/redis.ts'
 import { inMongo, inSqlite } from '../../support/stores/store-contents.ts'
-
-const sqliteVersion = lastOf(migrations)
 
 interface Place {
   /** A record of a connection of its own, as another process has it. */
@@ -139,31 +133,6 @@ for (const [name, open] of Object.entries(places)) {
   })
 }
 
-/** The next release: this one with one more additive migration in SQLite and MongoDB. Returns its executable. */
-function nextRelease(): string {
-  const folder = scratchFolder()
-  for (const name of ['src', 'package.json']) cpSync(join(projectRoot, name), join(folder, name), { recursive: true })
-  symlinkSync(join(projectRoot, 'node_modules'), join(folder, 'node_modules'))
-  for (const [file, version, run] of [
-    [
-      'sqlite/migrations/migrations.ts',
-      sqliteVersion,
-      `(db) => { db.exec("ALTER TABLE users ADD COLUMN nickname TEXT DEFAULT ''") }`,
-    ],
-    [
-      'mongo/migrations.ts',
-      mongoVersion,
-      `async ({ users }) => { await users.updateMany({}, { $set: { nickname: '' } }) }`,
-    ],
-  ] as const) {
-    const path = join(folder, 'src/adapters/stores', file)
-    const text = readFileSync(path, 'utf8')
-    const list = /(export const migrations: Migrations<\w+> = \[[\s\S]*?),?\s*\]\n/
-    writeFileSync(path, text.replace(list, `$1, { version: ${version + 1}, run: ${run} }]\n`))
-  }
-  return join(folder, 'src/cli/portcullis.ts')
-}
-
 interface Nicknames {
   set(email: string, nickname: string): Promise<void>
   of(email: string): Promise<unknown>
@@ -182,17 +151,36 @@ const onFile = (folder: string): Nicknames => ({
   },
 })
 
-const inDatabase = (url: string): Nicknames => ({
+const inMongoDB = (url: string): Nicknames => ({
   async set(email, nickname) {
     await inMongo(url, (db) => db.collection('users').updateOne({ email }, { $set: { nickname } }))
   },
   of: (email) => inMongo(url, async (db) => (await db.collection('users').findOne({ email }))?.nickname),
 })
 
-for (const [deployment, kind, roles, version] of [
-  [onSqlite, 'sqlite', 'users, sessions, tokens', sqliteVersion],
-  [onMongo, 'mongo', 'users, sessions, tokens', mongoVersion],
+const inPostgres = (url: string): Nicknames => {
+  const ofUser = 'user_id = (SELECT id FROM portcullis.users WHERE email = $1)'
+  async function query(text: string, values: readonly string[]) {
+    const client = new pg.Client(url)
+    await client.connect()
+    return await client.query(text, [...values]).finally(() => client.end())
+  }
+  return {
+    async set(email, nickname) {
+      await query(`UPDATE portcullis.user_private SET nickname = $2 WHERE ${ofUser}`, [email, nickname])
+    },
+    async of(email) {
+      return (await query(`SELECT nickname FROM portcullis.user_private WHERE ${ofUser}`, [email])).rows[0]?.nickname
+    },
+  }
+}
+
+for (const [deployment, kind, nicknamesAt] of [
+  [onSqlite, 'sqlite', (folder: string) => onFile(folder)],
+  [onMongo, 'mongo', (_: string, url: string) => inMongoDB(url)],
+  [onPostgres, 'postgres', (_: string, url: string) => inPostgres(url)],
 ] as const) {
+  const version = knownVersions[kind]
   describe(`two releases on ${deployment.name}`, () => {
     before(async function () {
       await needsDeployment(this, deployment)
@@ -200,9 +188,8 @@ for (const [deployment, kind, roles, version] of [
 
     it('serve the same data side by side, after the newer one has migrated them at its start and not before', async () => {
       const settings = await deployment.settings()
-      const url = settings.PORTCULLIS_STORES__USERS__URL
       const folder = scratchFolder()
-      const nicknames = url === undefined ? onFile(folder) : inDatabase(url)
+      const nicknames = nicknamesAt(folder, settings.PORTCULLIS_STORES__USERS__URL ?? '')
       const older = await spawnService(settings, folder)
       await register(older.url, 'ada@example.com')
       const program = nextRelease()
@@ -242,7 +229,7 @@ for (const [deployment, kind, roles, version] of [
       const again = await spawnService(settings, folder)
       await logIn(again.url, 'joan@example.com')
       expect((await portcullis(['storage', 'migrate'], { cwd: folder, env })).out).to.equal(
-        `${kind} (${roles}): schema ${version + 1}, of a newer release\n`,
+        `${kind} (users, sessions, tokens): schema ${version + 1}, of a newer release\n`,
       )
       expect((await portcullis(['storage', 'check'], { cwd: folder, env })).code).to.equal(0)
       for (const one of [newer, again]) expect(await one.end('SIGTERM')).to.equal(0)

@@ -113,16 +113,16 @@ async function connect({ clock, shares = openShares(), ...own }: OpenOptions & P
 /** `prepare` answers within 2 s, however long its migrations take. */
 const answerMs = 1_950
 const waitMs = 1_000
-const pauseMs = 50
+const pauseMs = 100
 
-async function migrated({ preparing, schema }: Connection, mayMigrate: boolean): Promise<void> {
+async function migrated({ preparing, migrating, schema }: Connection, mayMigrate: boolean): Promise<void> {
   for (let waited = 0; waited < waitMs; waited += pauseMs) {
     const isComplete = await preparing(async (queries) => {
       await requireSuitable(queries)
       return await hasAllMigrations(queries, schema, mayMigrate)
     })
-    if (isComplete || (await preparing((queries) => migrateSchema(queries, schema), longestMigrationMs))) return
+    if (isComplete || (await migrating((queries) => migrateSchema(queries, schema), longestMigrationMs))) return
     await timers.pause(pauseMs)
   }
-  throw new Unavailable('another process migrates the data')
+  throw new Unavailable('another process migrates the data, or a transaction holds a table that a migration changes')
 }

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import type { PoolClient, QueryResult } from 'pg'
 import { Unavailable } from '../../../../domain/refusal.ts'
 import type { Lease } from '../../store-backend.ts'
-import { type Driver, isOutage, isRolledBack, leavesConnection, takenKey } from './faults.ts'
-import type { Borrowed, SharedPool } from './pool.ts'
+import { type Driver, isBlocked, isOutage, isRolledBack, leavesConnection, takenKey } from './faults.ts'
+import type { Borrowed, SharedPool, Turns } from './pool.ts'
 import { longestWaitMs } from './session.ts'
 
 /** Statements of the store. `@name` in a text is the table `name` of the schema, and `@` alone the schema. */
@@ -22,6 +22,8 @@ export interface Steps extends Queries {
 export type Connection = ReturnType<typeof connectionOf>
 
 const maxAttempts = 4
+/** Most transactions of the service end sooner. */
+const lockWaitMs = 100
 
 /** Opens a schema of a database whose pool other handles may share. */
 export function connectionOf(
@@ -30,7 +32,7 @@ export function connectionOf(
   schema: string,
   now: () => Date,
 ) {
-  pool.join(schema)
+  const share = pool.shareOf(schema)
   const quotedSchema = driver.escapeIdentifier(schema)
   const names = new Map<string, { readonly name: string; readonly text: string }>()
   const underWay = new Set<(reason: Unavailable) => void>()
@@ -76,12 +78,12 @@ export function connectionOf(
    * Runs `work` on a connection of the pool. A connection whose work did not end in time is dropped, never reused. No statement
    * is cancelled: a cancelled COMMIT that waits for a standby would become a success.
    *
-   * @param turn the schema whose share of the pool is used; `null` for work that must not wait for other operations
+   * @param turn the share of the pool that is used; absent for work that must not wait for other operations
    */
   function onClient<T>(
     work: (client: PoolClient) => Promise<T>,
-    turn: string | null = null,
     waitMs = longestWaitMs,
+    turn?: Turns | undefined,
   ): Promise<T> {
     if (isClosed) return Promise.reject(new Unavailable('PostgreSQL was closed'))
     return new Promise((resolve, reject) => {
@@ -103,7 +105,7 @@ export function connectionOf(
         if (end(true)) reject(reason)
       }
 
-      pool.connect(turn, waitMs).then(
+      pool.connect(Math.min(waitMs, longestWaitMs), turn).then(
         async (connected) => {
           if (isOver) return connected.release(false)
           borrowed = connected
@@ -129,7 +131,7 @@ export function connectionOf(
   async function repeated<T>(end: number, work: (client: PoolClient) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await onClient(work, schema, end - performance.now())
+        return await onClient(work, end - performance.now(), share())
       } catch (error) {
         const cause = error instanceof Unavailable ? error.cause : error
         if (!isRolledBack(driver, cause) || attempt === maxAttempts || performance.now() > end) throw error
@@ -183,8 +185,25 @@ export function connectionOf(
     transaction: async <T>(work: (queries: Queries) => Promise<T>) => operation().transaction(work),
 
     /** Like `transaction`, for `prepare`: the store need not be ready. */
-    preparing: <T>(work: (queries: Queries) => Promise<T>, waitMs?: number): Promise<T> =>
-      onClient((client) => inTransaction(client, work, waitMs), null, waitMs),
+    preparing: <T>(work: (queries: Queries) => Promise<T>): Promise<T> =>
+      onClient((client) => inTransaction(client, work)),
+
+    /**
+     * Like `preparing`, for changes of tables. A change that waits for its lock holds up every later statement on the table, so it
+     * waits for `lockWaitMs` only. Resolves to `false` if it was in vain.
+     */
+    async migrating(work: (queries: Queries) => Promise<boolean>, waitMs: number): Promise<boolean> {
+      const hasty = async (queries: Queries): Promise<boolean> => {
+        await queries.change(`SET LOCAL lock_timeout = ${lockWaitMs}`)
+        return await work(queries)
+      }
+      try {
+        return await onClient((client) => inTransaction(client, hasty, waitMs), waitMs, pool.migrations)
+      } catch (error) {
+        if (error instanceof Unavailable && isBlocked(driver, error.cause)) return false
+        throw error
+      }
+    },
 
     /** The unique key that a refused write found taken; `null` for another error. */
     takenKey: (error: unknown): string | null => takenKey(driver, error),

@@ -28,6 +28,11 @@ export function isRolledBack(driver: Driver, error: unknown): boolean {
   return error instanceof driver.DatabaseError && (error.code === '40001' || error.code === '40P01')
 }
 
+/** Whether another transaction held a lock for too long, or the server undid this one because of another. */
+export function isBlocked(driver: Driver, error: unknown): boolean {
+  return isRolledBack(driver, error) || (error instanceof driver.DatabaseError && error.code === '55P03')
+}
+
 /** The name of the violated constraint of a unique key; `null` for other errors. */
 export function takenKey(driver: Driver, error: unknown): string | null {
   return error instanceof driver.DatabaseError && error.code === '23505' ? (error.constraint ?? '') : null

@@ -7,7 +7,7 @@ import type { Driver } from './faults.ts'
 import { openServers } from './servers.ts'
 
 const maxConnections = 20
-/** The limit of a schema in a shared pool, because operations that wait for locked rows keep their connections. */
+/** The limit of a schema in a shared pool, and of all migrations: operations that wait for locks keep their connections. */
 const mostOfOneSchema = maxConnections / 4
 /** A server keeps 26 KB for each named statement of a schema, in each connection. */
 const mostSchemasWithNames = 20
@@ -18,6 +18,7 @@ export interface Borrowed {
   release(isBroken: boolean): void
 }
 
+export type Turns = ReturnType<typeof semaphore>
 export type SharedPool = ReturnType<typeof openPool>
 
 /** One pool serves any number of schemas of its database. */
@@ -27,23 +28,23 @@ export function openPool(driver: Driver, url: string) {
     throw new Unsuitable('the address of PostgreSQL must name a database, like postgres://127.0.0.1/portcullis')
   }
   const servers = openServers(driver, address, maxConnections)
-  const turns = new Map<string, ReturnType<typeof semaphore>>()
+  const turns = new Map<string, Turns>()
 
   return {
-    /** Called once for each schema before its first connection. */
-    join(schema: string): void {
-      if (!turns.has(schema)) turns.set(schema, semaphore(mostOfOneSchema))
+    /** The share of a schema in the pool, for its operations. Called once for each handle. */
+    shareOf(schema: string): () => Turns | undefined {
+      const share = turns.get(schema) ?? semaphore(mostOfOneSchema)
+      turns.set(schema, share)
+      return () => (turns.size > 1 ? share : undefined)
     },
 
-    /**
-     * Throws `Unavailable` if the schema gets no connection within this time.
-     *
-     * @param schema `null` takes a connection beside those of the schemas
-     */
-    async connect(schema: string | null, milliseconds: number): Promise<Borrowed> {
-      const turn = schema !== null && turns.size > 1 ? turns.get(schema) : undefined
+    /** The share of all migrations, so that new tenants leave connections to the others. */
+    migrations: semaphore(mostOfOneSchema),
+
+    /** Throws `Unavailable` if the turn does not come within this time. */
+    async connect(milliseconds: number, turn?: Turns): Promise<Borrowed> {
       if (turn !== undefined && !(await turn.acquire(milliseconds))) {
-        throw new Unavailable(`too many operations of the schema ${schema} wait for PostgreSQL`)
+        throw new Unavailable('too many operations wait for PostgreSQL')
       }
       try {
         const client = await servers.connect()
