@@ -20,7 +20,7 @@ interface Container {
   readonly user?: string
   readonly read_only?: boolean
   readonly cap_drop?: readonly string[]
-  readonly tmpfs?: string
+  readonly tmpfs?: string | readonly string[]
   readonly security_opt?: readonly string[]
   readonly command?: readonly string[]
   readonly environment?: Readonly<Record<string, string | boolean>>
@@ -30,8 +30,8 @@ interface Container {
   readonly stop_grace_period?: string
 }
 
-interface Composition {
-  readonly services: Readonly<Record<'portcullis' | 'mongo' | 'redis', Container>>
+interface Composition<Name extends string> {
+  readonly services: Readonly<Record<Name, Container>>
   readonly volumes: Readonly<Record<string, unknown>>
   readonly networks?: { readonly default: { readonly ipam: { readonly config: readonly Subnet[] } } }
 }
@@ -44,10 +44,13 @@ interface Subnet {
 const secrets = { PORTCULLIS_SECRET: goodSecret, MONGO_PASSWORD: 'abc123', REDIS_PASSWORD: 'def456' }
 
 /** The file as Compose reads it: `$$`, `${NAME:-default}` and `${NAME:?why it is needed}` are filled in, in values. */
-function composition(given: Readonly<Record<string, string>> = secrets): Composition {
+function compositionOf<Name extends string>(file: string, given: Readonly<Record<string, string>>): Composition<Name> {
   const fillIn = (_key: unknown, value: unknown) => (typeof value === 'string' ? filledIn(value, given) : value)
-  return parse(projectFile('docker-compose.yml'), fillIn, { merge: true })
+  return parse(projectFile(file), fillIn, { merge: true })
 }
+
+const composition = (given: Readonly<Record<string, string>> = secrets) =>
+  compositionOf<'portcullis' | 'mongo' | 'redis'>('docker-compose.yml', given)
 
 function filledIn(text: string, given: Readonly<Record<string, string>>): string {
   return text.replace(/\$\$|\$\{(\w+):([-?])([^}]*)\}/g, (all, name: string, kind: string, rest: string) => {
@@ -179,6 +182,34 @@ describe('docker-compose.yml', () => {
     expect(await exitCode(here)).to.equal(0)
     await service.stop()
     expect(await exitCode(here)).to.equal(1)
+  })
+})
+
+describe('docker-compose.postgres.yml', () => {
+  const folder = settingsFolder()
+  const given = { PORTCULLIS_SECRET: goodSecret, POSTGRES_PASSWORD: 'abc123' }
+  const { services, volumes } = compositionOf<'portcullis' | 'postgres'>('docker-compose.postgres.yml', given)
+
+  it('gives the service settings that it accepts, with everything in PostgreSQL', async () => {
+    const { environment = {} } = services.portcullis
+    const env = Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, `${value}`]))
+    const { settings } = await folder.load(undefined, { ...imageEnvironment(), ...env })
+    for (const role of ['users', 'sessions', 'tokens'] as const) {
+      expect(settings.stores[role], role).to.deep.include({
+        kind: 'postgres',
+        url: 'postgres://portcullis:abc123@postgres/portcullis',
+      })
+    }
+  })
+
+  it('confines both services as docker-compose.yml does, and keeps the data in a volume', () => {
+    const rules = { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] }
+    for (const service of Object.values(services)) expect(service).to.deep.include(rules)
+    expect(services.postgres).to.deep.include({ user: 'postgres', volumes: ['postgres:/var/lib/postgresql/data'] })
+    expect(services.postgres.image).to.match(/^postgres:\d+\.\d+$/)
+    expect(services.postgres.ports).to.equal(undefined)
+    expect(services.portcullis).to.deep.include({ ports: ['127.0.0.1:3000:3000'], stop_grace_period: '15s' })
+    expect(Object.keys(volumes)).to.deep.equal(['postgres'])
   })
 })
 
