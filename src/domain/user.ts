@@ -1,7 +1,7 @@
 import type { Email } from './email.ts'
 import type { FieldValues } from './field.ts'
 import { noFields, type UserFields } from './fields.ts'
-import type { UserId } from './ids.ts'
+import { kindOf, type UserId } from './ids.ts'
 import type { OAuthAccount } from './oauth-account.ts'
 
 /**
@@ -57,6 +57,10 @@ export interface UserView {
   readonly fields: FieldValues
 }
 
+/**
+ * A user without rights. After a restore from a backup, or with users in memory after a restart, a number may come again. So
+ * the first generation of its user is the time, and credentials of the former one are invalid.
+ */
 export function newUser(id: UserId, email: Email, passwordHash: string | null, createdAt: Date): User {
   return {
     id,
@@ -67,7 +71,7 @@ export function newUser(id: UserId, email: Email, passwordHash: string | null, c
     isSuperuser: false,
     isVerified: false,
     isOwnerProved: false,
-    sessions: { generation: 0, keptSid: null },
+    sessions: { generation: kindOf(id) === 'integer' ? createdAt.getTime() : 0, keptSid: null },
     endedUntil: null,
     oauthAccounts: [],
     fields: noFields,

@@ -3,7 +3,7 @@ import type { Credential } from '../application/ports/credentials.ts'
 import { nobody } from '../domain/actor.ts'
 import { type Email, emailKey } from '../domain/email.ts'
 import { type AccountEvent, accountEvent } from '../domain/events.ts'
-import type { EventId, UserId } from '../domain/ids.ts'
+import { type EventId, kindOf, type UserId } from '../domain/ids.ts'
 import type { OAuthAccount } from '../domain/oauth-account.ts'
 import type { OAuthState } from '../domain/oauth-state.ts'
 import type { OneTimeToken, TokenRequest } from '../domain/one-time-token.ts'
@@ -13,9 +13,20 @@ import { newUser, type User } from '../domain/user.ts'
 const random = (): string => randomUUID().replaceAll('-', '')
 const digest = (): string => `${random()}${random()}`.slice(0, 43)
 
+let makeId = (): UserId => randomUUID() as UserId
+
+/** The ids of later users. The suites of one process share them. */
+export function buildIds(make: () => UserId): void {
+  makeId = make
+}
+
+export function idOfAnotherKind({ id }: User): UserId {
+  return (kindOf(id) === 'uuid' ? '42' : randomUUID()) as UserId
+}
+
 /** A user without zero values, except `isSuperuser`, so that a test notices each field that a store does not keep. */
 export function aUser(fields: Partial<User> = {}): User {
-  const id = randomUUID() as UserId
+  const id = makeId()
   return {
     ...newUser(
       id,
@@ -60,7 +71,7 @@ export function anOAuthState(fields: Partial<OAuthState> = {}): OAuthState {
     browserDigest: digest(),
     provider: 'acme',
     flow: 'link',
-    userId: randomUUID() as UserId,
+    userId: makeId(),
     credentialId: digest(),
     sealedSecrets: digest(),
     share: `journeys:${digest()}`,
@@ -87,7 +98,7 @@ export function aCredential(fields: Partial<Credential> = {}): Credential {
   const id = digest()
   return {
     id,
-    userId: randomUUID() as UserId,
+    userId: makeId(),
     generation: 0,
     sid: id,
     provedAt: new Date(),
@@ -101,7 +112,7 @@ export function aSession(fields: Partial<Session> = {}): Session {
   const now = Date.now()
   return {
     digest: digest(),
-    userId: randomUUID() as UserId,
+    userId: makeId(),
     generation: 7,
     sid: digest(),
     provedAt: new Date(now - 7_000),
@@ -121,7 +132,7 @@ export function aToken(fields: Partial<OneTimeToken> = {}): OneTimeToken {
   const now = Date.now()
   return {
     purpose: 'reset_password',
-    userId: randomUUID() as UserId,
+    userId: makeId(),
     digest: digest(),
     eventId: randomUUID() as EventId,
     fact: { email: emailKey(`${random()}@example.com` as Email), passwordVersion: 3 },

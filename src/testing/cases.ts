@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { StoreRole } from '../adapters/stores/store-backend.ts'
 import type { PortName, StorePorts } from '../adapters/stores/store-ports.ts'
+import type { IdKind } from '../domain/ids.ts'
 import type { FixedClock } from './fixed-clock.ts'
 
 /** The functions of a test runner: globals of Mocha and Jest, imports of `node:test` and Vitest (`afterAll`). */
@@ -23,7 +24,8 @@ export interface OpenedStore {
 
 export interface StoreUnderProof {
   readonly roles: readonly StoreRole[]
-  open(): Promise<OpenedStore>
+  /** @param ids the kind of the users' ids, for a store whose tables depend on it. Default: `uuid` */
+  open(ids?: IdKind): Promise<OpenedStore>
   /** `false` if the store expires records by its own clock: then `sweep` may find nothing. */
   readonly sweeps?: boolean
   /** The ports that it offers beside those that its roles need, such as `limiter`. */

@@ -17,6 +17,7 @@ import { sinksContract } from './contracts/sinks.ts'
 import { superusersContract } from './contracts/superusers.ts'
 import { tokenRequestsContract } from './contracts/token-requests.ts'
 import { tokenStoreContract } from './contracts/token-store.ts'
+import { userIdsContract } from './contracts/user-ids.ts'
 import { userStoreContract } from './contracts/user-store.ts'
 import { forgetWaiting } from './users-scene.ts'
 
@@ -39,6 +40,7 @@ const suites: { readonly [Name in PortName]-?: readonly Suite[] } = {
   tokenRequests: [ofUsers('as a store of requests for tokens', tokenRequestsContract)],
   expiringIds: [ofPort('expiringIds', 'as a store of ids that expire', expiringIdsContract)],
   secretMark: [ofPort('secretMark', 'as a store of the mark of the secret', secretMarkContract)],
+  userIds: [ofPort('userIds', 'as a store of the kind of ids', userIdsContract)],
   loginTimes: [ofUsers('as a store of the times of logins', loginTimesContract)],
   sessions: [ofPort('sessions', 'as a store of sessions', sessionStoreContract)],
   limiter: [ofPort('limiter', 'as a limiter', limiterContract)],

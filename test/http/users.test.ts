@@ -250,10 +250,9 @@ describe('the Users router', () => {
 
     it('answer 404 and never 422 to an unknown or malformed id', async () => {
       const user = await someone()
-      const noDashes = user.id.replaceAll('-', '')
-      const around = [`%20${user.id}`, `${user.id}%0A`, `%7B${user.id}%7D`, `urn:uuid:${user.id}`, `${user.id}0`]
+      const around = [`%20${user.id}`, `${user.id}%0A`, `${user.id.slice(1)}`, `${user.id}0`, '1', 'f'.repeat(24)]
       const others = ['x', '%00', '%ff', "'%20OR%20''='", '__proto__', '..%2fusers', 'x'.repeat(2000)]
-      for (const id of [nobody, noDashes, ...around, ...others]) {
+      for (const id of [nobody, ...around, ...others]) {
         for (const method of ['GET', 'PATCH', 'DELETE']) {
           const answer = await rawCall(service.url, {
             method,
@@ -270,9 +269,12 @@ describe('the Users router', () => {
       expect(seen(await get(user.id))).to.deep.equal(ok(user))
     })
 
-    it('accept an id in upper case', async () => {
+    it('accept an id in every form in which fastapi-users reads it', async () => {
       const user = await someone()
-      expect(seen(await get(user.id.toUpperCase()))).to.deep.equal(ok(user))
+      const digits = user.id.replaceAll('-', '')
+      for (const id of [user.id.toUpperCase(), digits, `%7B${user.id}%7D`, `urn:uuid:${user.id}`]) {
+        expect(seen(await get(id)), id).to.deep.equal(ok(user))
+      }
       expect(seen(await remove(user.id.toUpperCase()))).to.deep.equal(empty(204))
     })
 

@@ -1,3 +1,5 @@
+import type { UserIds } from '../../application/ports/stores/user-ids.ts'
+import type { IdKind } from '../../domain/ids.ts'
 import type { PortName, StorePorts } from './store-ports.ts'
 
 /** The roles of stores, and the ports that each role needs. The counters of limits are in the store of the sessions, if it has any. */
@@ -10,8 +12,10 @@ export const neededPorts = {
 export type StoreRole = keyof typeof neededPorts
 export const storeRoles = ['users', 'sessions', 'tokens'] as const satisfies readonly StoreRole[]
 
-/** The ports that a role needs. */
-export type RolePorts<Role extends StoreRole> = Required<Pick<StorePorts, (typeof neededPorts)[Role][number]>>
+/** The ports of a role: those that it needs, and for users always `userIds`. */
+export type RolePorts<Role extends StoreRole> = Required<
+  Pick<StorePorts, (typeof neededPorts)[Role][number] | (Role extends 'users' ? 'userIds' : never)>
+>
 export type UsersRole = RolePorts<'users'>
 
 /** The ports of a store for a role. Throws `Unsuitable` if one is missing. `name` is the store in the message. */
@@ -22,7 +26,14 @@ export function portsFor<Role extends StoreRole>(role: Role, name: string, store
     throw new Unsuitable(`${name} cannot store ${role}: it has no ${missing.join(', no ')}${other}`)
   }
   const found = neededPorts[role].map((port) => [port, store[port]])
-  return Object.fromEntries(found) // safe: every port of the role under its name
+  const ids = role === 'users' ? { userIds: store.userIds ?? uuidsAlone } : {}
+  return { ...Object.fromEntries(found), ...ids } // safe: every port of the role under its name
+}
+
+/** A store that lacks the port: older modules do. */
+const uuidsAlone: UserIds = {
+  keep: async () => 'uuid',
+  next: () => Promise.reject(new TypeError('this store counts no ids')),
 }
 
 export interface StoreLifecycle {
@@ -107,6 +118,8 @@ export interface OpenOptions {
   readonly isOneOfMany?: boolean
   /** `prepare` throws `Unsuitable` for data that lack migrations, and `portcullis storage migrate` runs them. */
   readonly leavesMigrations?: boolean
+  /** The kind of ids for a new store, if its tables depend on it. Default: `uuid`. */
+  readonly ids?: IdKind
   readonly clock: () => Date
   /** Tells the operator something in one line, without secrets. */
   readonly warn: (message: string) => void

@@ -7,6 +7,7 @@ import type { SecretMark } from '../../application/ports/stores/secret-mark.ts'
 import type { SessionStore } from '../../application/ports/stores/session-store.ts'
 import type { TokenRequests } from '../../application/ports/stores/token-requests.ts'
 import type { TokenStore } from '../../application/ports/stores/token-store.ts'
+import type { UserIds } from '../../application/ports/stores/user-ids.ts'
 import type { UserStore } from '../../application/ports/stores/user-store.ts'
 
 /**
@@ -19,6 +20,8 @@ export interface StorePorts {
   readonly tokenRequests?: TokenRequests
   readonly expiringIds?: ExpiringIds
   readonly secretMark?: SecretMark
+  /** Without it, the users have UUIDs. */
+  readonly userIds?: UserIds
   readonly loginTimes?: LoginTimes
   readonly sessions?: SessionStore
   readonly tokens?: TokenStore
@@ -90,6 +93,7 @@ export const storePorts: { readonly [Name in PortName]-?: PortFacts<Required<Sto
   },
   expiringIds: { records: 'expiring_ids', methods: { add: 'write', has: 'read', sweep: 'write' } },
   secretMark: { records: 'secret_mark', methods: { check: 'write', replace: 'write' } },
+  userIds: { records: 'user_ids', methods: { keep: 'write', next: 'write' } },
   loginTimes: { records: 'login_times', methods: { recordLogin: 'write', lastLogin: 'read' } },
   sessions: {
     records: 'sessions',

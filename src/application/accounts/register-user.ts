@@ -1,7 +1,7 @@
 import { type Actor, nobody } from '../../domain/actor.ts'
 import type { Email } from '../../domain/email.ts'
 import { doors, newFields, noFieldRules } from '../../domain/fields.ts'
-import type { NewId } from '../../domain/ids.ts'
+import type { NewId, UserId } from '../../domain/ids.ts'
 import type { PasswordPolicy } from '../../domain/password.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { newUser, type User } from '../../domain/user.ts'
@@ -17,6 +17,8 @@ import { type RegistrationNeeds, registrationEvents } from './registration-event
 export interface RegisterNeeds extends RegistrationNeeds, FieldNeeds {
   users: UserStore
   newId: () => NewId
+  /** Makes the id of a new user; by default `newId` does. */
+  newUserId?: () => Promise<UserId>
   hasher: PasswordHasher
   policy: PasswordPolicy
   /** `undefined`: nobody else is asked about passwords. */
@@ -53,7 +55,7 @@ export async function register(
   registration: Registration,
   rights: Partial<Pick<User, 'isSuperuser' | 'isVerified'>>,
 ): Promise<User> {
-  const { users, hasher, policy, validatePassword, clock, newId, wakeRelay } = needs
+  const { users, hasher, policy, validatePassword, clock, wakeRelay } = needs
   const { email, password, client = null, by = nobody } = registration
   requireNewAddress(email)
   // A program may pass on the body of a stranger, so it writes read-only fields by `ChangeAccount` alone.
@@ -63,7 +65,8 @@ export async function register(
   const fields = newFields(needs.fieldRules ?? noFieldRules, values)
   const code = 'REGISTER_INVALID_PASSWORD'
   requireGoodPassword(policy, password, email, code)
-  const bare = newUser(newId(), email, null, clock())
+  const { newUserId = needs.newId } = needs
+  const bare = newUser(await newUserId(), email, null, clock())
   const described = { ...bare, ...rights, fields, isOwnerProved: rights.isVerified === true }
   await validatePassword?.({ password, user: described, code, by }, registration)
 

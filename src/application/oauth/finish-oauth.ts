@@ -2,7 +2,7 @@ import type { Actor } from '../../domain/actor.ts'
 import { type Email, emailKey, objectionToNewAddress } from '../../domain/email.ts'
 import { updatedEvent } from '../../domain/events.ts'
 import { checkFields, doors, newFields, noFieldRules } from '../../domain/fields.ts'
-import type { NewId } from '../../domain/ids.ts'
+import type { NewId, UserId } from '../../domain/ids.ts'
 import { accountOf, isVouchedFor, linkOf, withAccount } from '../../domain/linked-accounts.ts'
 import type { OAuthIdentity } from '../../domain/oauth-account.ts'
 import { Refusal, Unavailable } from '../../domain/refusal.ts'
@@ -30,6 +30,8 @@ interface Needs extends CompleteLoginNeeds, ReturnNeeds, RegistrationNeeds, Fiel
   limits: CompleteLoginNeeds['limits'] & Pick<Limits, 'maySendToken'>
   users: UserStore
   newId: () => NewId
+  /** Makes the id of a new user; by default `newId` does. */
+  newUserId?: () => Promise<UserId>
   vault: ProviderVault
   /** Called after a new user was written, so that its event need not wait for the relay's next poll. Must not throw. */
   wakeRelay?: () => void
@@ -138,10 +140,10 @@ export class FinishOAuth {
   }
 
   async #create(email: Email, signIn: SignIn): Promise<User | null> {
-    const { users, newId, clock } = this.#needs
+    const { users, clock, newUserId = this.#needs.newId } = this.#needs
     const { identity, provider, policy } = signIn
     if (objectionToNewAddress(email) !== null) throw new Refusal('OAUTH_NOT_AVAILABLE_EMAIL')
-    const bare = newUser(newId(), email, null, clock())
+    const bare = newUser(await newUserId(), email, null, clock())
     const isVerified = policy.verifiedByDefault && identity.isEmailVerified
     const isOwnerProved = identity.isEmailVerified
     const account = sealedAccount(this.#needs, bare, provider, identity)

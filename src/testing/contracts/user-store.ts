@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import { type Email, emailKey } from '../../domain/email.ts'
-import { anEvent, aUser } from '../builders.ts'
+import type { User } from '../../domain/user.ts'
+import { anEvent, aUser, idOfAnotherKind } from '../builders.ts'
 import { type Cases, range } from '../cases.ts'
 import { callers, count, deliverAll, stored } from '../users-scene.ts'
 
@@ -13,6 +14,9 @@ function spelling(address: Email, way: number): Email {
   const spelled = [...address].map((letter, at) => (at < 32 && (way >>> at) & 1 ? letter.toUpperCase() : letter))
   return spelled.join('') as Email
 }
+
+/** Shorter ids come first, as smaller numbers do. */
+const byId = (one: User, other: User): number => one.id.length - other.id.length || (one.id < other.id ? -1 : 1)
 
 /** The promises of `UserStore` in `application/ports`. */
 export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
@@ -202,9 +206,13 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
     assert.deepEqual(await deliverAll(store.outbox), [])
   })
 
+  on('finds nobody by an id of another kind', async ({ store }) => {
+    assert.equal(await store.users.find(idOfAnotherKind(await stored(store))), null)
+  })
+
   onNew('lists each user once in the order of ids, and no removed one', async ({ store, second }) => {
     const users = [await stored(store), await stored(store), await stored(store), await stored(store)]
-    const [removed, ...others] = users.sort((one, other) => (one.id < other.id ? -1 : 1))
+    const [removed, ...others] = users.sort(byId)
     assert.ok(removed)
     const first = await store.users.list(2, null)
     assert.deepEqual(first, { items: users.slice(0, 2), next: users[1]?.id })

@@ -18,15 +18,22 @@ export const postgresUnderTest: StoreUnderTest = {
   name: 'PostgreSQL',
   start: async () => postgresObstacle(),
   roles: postgresBackend.roles,
-  ports: ['limiter'],
+  ports: ['limiter', 'userIds'],
   /** A schema of its own: the first handle shares its pool with those of other schemas, the second has one of its own. */
-  async open() {
+  async open(ids) {
     const url = await sharedDatabase()
     const schema = `s${randomUUID().replaceAll('-', '')}`
     const clock = fixedClock()
 
     async function open(shares?: Shares) {
-      const handle = await postgresBackend.open({ url, schema, clock, warn() {}, ...(shares && { shares }) })
+      const handle = await postgresBackend.open({
+        url,
+        schema,
+        ...(ids && { ids }),
+        clock,
+        warn() {},
+        ...(shares && { shares }),
+      })
       await recovers(() => handle.prepare())
       return handle
     }

@@ -11,6 +11,7 @@ type Operations = Readonly<Record<string, () => Promise<unknown>>>
 export function everyOperation(store: StorePorts): Operations {
   const { users, outbox, tokenRequests, expiringIds, secretMark, loginTimes, sessions, tokens, oauthStates, limiter } =
     store
+  const { userIds } = store
   const user = aUser()
   const request = aTokenRequest()
   const token = aToken()
@@ -58,6 +59,7 @@ export function everyOperation(store: StorePorts): Operations {
       settleRequests: () => tokenRequests.settle([request]),
     }),
     ...(secretMark && { checkSecret: () => secretMark.check('mark'), replaceSecret: () => secretMark.replace('mark') }),
+    ...(userIds && { keepKind: () => userIds.keep('uuid'), nextNumber: () => userIds.next() }),
     ...(loginTimes && {
       recordLogin: () => loginTimes.recordLogin(user.id, now),
       lastLogin: () => loginTimes.lastLogin(user.id),

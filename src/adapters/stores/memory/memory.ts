@@ -8,6 +8,7 @@ import { memorySecretMark } from './secret-mark.ts'
 import { memorySessionStore } from './sessions.ts'
 import { memoryTokenRequests } from './token-requests.ts'
 import { memoryTokenStore } from './tokens.ts'
+import { memoryUserIds } from './user-ids.ts'
 import { memoryUserStore } from './users.ts'
 
 /**
@@ -32,13 +33,15 @@ export const memoryBackend = {
 
 function portsOf(clock: () => Date): Required<StorePorts> {
   const outbox = memoryOutbox()
-  const users = memoryUserStore(outbox)
+  const userIds = memoryUserIds()
+  const users = memoryUserStore(outbox, userIds)
   return {
     users,
     outbox,
     tokenRequests: memoryTokenRequests(),
     expiringIds: memoryExpiringIds(clock),
     secretMark: memorySecretMark(),
+    userIds,
     loginTimes: users,
     sessions: memorySessionStore(clock),
     tokens: memoryTokenStore(clock),

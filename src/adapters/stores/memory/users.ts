@@ -6,9 +6,13 @@ import { isActiveSuperuser, type User } from '../../../domain/user.ts'
 import { accountUniqueKey, emailUniqueKey, fieldUniqueKey, takenAmong, uniqueKeysOf } from '../unique-keys.ts'
 import type { MemoryOutbox } from './outbox.ts'
 import { pageOf } from './page.ts'
+import type { MemoryUserIds } from './user-ids.ts'
 
 /** @param outbox takes the events of a write, in the same turn of the event loop */
-export function memoryUserStore({ write, hasRoom }: Pick<MemoryOutbox, 'write' | 'hasRoom'>): UserStore & LoginTimes {
+export function memoryUserStore(
+  { write, hasRoom }: Pick<MemoryOutbox, 'write' | 'hasRoom'>,
+  { taken }: Pick<MemoryUserIds, 'taken'>,
+): UserStore & LoginTimes {
   const users = new Map<UserId, User>()
   const owners = new Map<string, User>()
   const logins = new Map<UserId, Date>()
@@ -42,6 +46,7 @@ export function memoryUserStore({ write, hasRoom }: Pick<MemoryOutbox, 'write' |
     async insert(user, events) {
       const conflict = conflictOf(user, null)
       if (conflict !== null) return conflict
+      taken(user.id)
       put(user)
       write(user.id, events)
       return 'stored'

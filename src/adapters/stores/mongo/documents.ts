@@ -1,7 +1,7 @@
 import type { SinkName } from '../../../application/ports/stores/outbox.ts'
 import { type AccountEvent, haveRoom, maxWaitingEvents } from '../../../domain/events.ts'
 import { noFields, type UserFields } from '../../../domain/fields.ts'
-import type { EventId, UserId } from '../../../domain/ids.ts'
+import type { EventId, IdKind, UserId } from '../../../domain/ids.ts'
 import type { OAuthState } from '../../../domain/oauth-state.ts'
 import type { OneTimeToken, TokenRequest } from '../../../domain/one-time-token.ts'
 import { passwordScheme } from '../../../domain/password.ts'
@@ -124,6 +124,10 @@ export interface LimitDocument {
 export interface MetaDocument {
   readonly _id: string
   readonly mark?: string
+  /** Of the document `ids`. */
+  readonly kind?: IdKind
+  /** Of the document `last-user-id`. */
+  readonly last?: number
   /** Of the document `schema`. */
   readonly version?: number
   readonly oldest?: number

@@ -26,6 +26,7 @@ import { mongoSecretMark } from './secret-mark.ts'
 import { mongoSessionStore } from './sessions.ts'
 import { mongoTokenRequests } from './token-requests.ts'
 import { mongoTokenStore } from './tokens.ts'
+import { mongoUserIds } from './user-ids.ts'
 import { mongoUserStore } from './users.ts'
 
 /**
@@ -54,6 +55,7 @@ export const mongoBackend = {
       tokenRequests: mongoTokenRequests(connection),
       expiringIds: mongoExpiringIds(connection),
       secretMark: mongoSecretMark(connection),
+      userIds: mongoUserIds(connection),
       loginTimes: mongoLoginTimes(connection),
       sessions: mongoSessionStore(connection),
       tokens: mongoTokenStore(connection),

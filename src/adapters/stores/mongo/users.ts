@@ -16,6 +16,7 @@ import {
   writtenFields,
 } from './documents.ts'
 import { mongoSuperusers } from './superusers.ts'
+import { takeNumber } from './user-ids.ts'
 
 /** The number of retries of a write that another process has made impossible meanwhile. */
 const repetitions = 7
@@ -98,6 +99,7 @@ export function mongoUserStore(connection: Connection): UserStore {
         unlessTaken(user, {}, async () => {
           const outbox = events.length === 0 ? {} : { outbox: { events: waiting(events), dueAt: now() } }
           const { id, version } = user
+          await takeNumber(connection, id)
           await users.insertOne({ _id: id, version, uniqueKeys: uniqueKeysOf(user), ...writtenFields(user), ...outbox })
           return 'stored' as const
         }),

@@ -36,7 +36,7 @@ const lockTenantQueue = `
   INSERT INTO @outbox_queues AS known (user_id, sink, ready_at) VALUES ($1, '', $2)
   ON CONFLICT (user_id, sink) DO UPDATE SET ready_at = known.ready_at`
 const appendToTenant = `
-  WITH tenant AS (SELECT $1::uuid AS id WHERE $5::boolean OR ${waitingOf('$1::uuid')} <= $6), ${appended('tenant', 2)}
+  WITH tenant AS (SELECT $1::text AS id WHERE $5::boolean OR ${waitingOf('$1::text')} <= $6), ${appended('tenant', 2)}
   SELECT id FROM tenant`
 const dueUsers = `
   SELECT user_id FROM @outbox_queues WHERE sink = '' AND ready_at <= $1

@@ -20,6 +20,7 @@ import { postgresLimiter } from './limiter.ts'
 import { postgresLoginTimes } from './login-times.ts'
 import {
   hasAllMigrations,
+  keptIds,
   knownSchema,
   longestMigrationMs,
   migrateSchema,
@@ -31,6 +32,7 @@ import { postgresSecretMark } from './secret-mark.ts'
 import { postgresSessions } from './sessions.ts'
 import { postgresTokenRequests } from './token-requests.ts'
 import { postgresTokens } from './tokens.ts'
+import { postgresUserIds } from './user-ids.ts'
 import { postgresUsers } from './users.ts'
 
 /** PostgreSQL 15 or later. Every promise rests on one statement or on one short transaction. */
@@ -55,6 +57,7 @@ export const postgresBackend = {
       tokenRequests: postgresTokenRequests(connection),
       expiringIds: postgresExpiringIds(connection),
       secretMark: postgresSecretMark(connection),
+      userIds: postgresUserIds(connection),
       loginTimes: postgresLoginTimes(connection),
       sessions: postgresSessions(connection),
       tokens: postgresTokens(connection),
@@ -100,14 +103,19 @@ export const postgresBackend = {
   },
 } as const satisfies StoreBackend<PostgresOptions, Required<StorePorts>>
 
-async function connect({ clock, shares = openShares(), ...own }: OpenOptions & PostgresOptions): Promise<Connection> {
+async function connect({
+  clock,
+  shares = openShares(),
+  ids = 'uuid',
+  ...own
+}: OpenOptions & PostgresOptions): Promise<Connection> {
   const { default: driver } = await import('pg')
   const pool = shares.lease(
     poolKey(own.url),
     () => openPool(driver, own.url),
     (unused) => unused.end(),
   )
-  return connectionOf(driver, pool, schemaOf(own), clock)
+  return connectionOf(driver, pool, schemaOf(own), clock, ids)
 }
 
 /** `prepare` answers within 2 s, however long its migrations take. */
@@ -115,13 +123,16 @@ const answerMs = 1_950
 const waitMs = 1_000
 const pauseMs = 100
 
-async function migrated({ preparing, migrating, schema }: Connection, mayMigrate: boolean): Promise<void> {
+async function migrated(connection: Connection, mayMigrate: boolean): Promise<void> {
+  const { preparing, migrating, schema, ids, useIds } = connection
   for (let waited = 0; waited < waitMs; waited += pauseMs) {
     const isComplete = await preparing(async (queries) => {
       await requireSuitable(queries)
       return await hasAllMigrations(queries, schema, mayMigrate)
     })
-    if (isComplete || (await migrating((queries) => migrateSchema(queries, schema), longestMigrationMs))) return
+    if (isComplete || (await migrating((queries) => migrateSchema(queries, schema, ids()), longestMigrationMs))) {
+      return useIds(await preparing(keptIds))
+    }
     await timers.pause(pauseMs)
   }
   throw new Unavailable('another process migrates the data, or a transaction holds a table that a migration changes')

@@ -1,7 +1,7 @@
 import type { Taken, UserStore } from '../../../application/ports/stores/user-store.ts'
 import type { Email } from '../../../domain/email.ts'
 import { emailKey } from '../../../domain/email.ts'
-import type { UserId } from '../../../domain/ids.ts'
+import { kindOf, type UserId } from '../../../domain/ids.ts'
 import type { OAuthAccount } from '../../../domain/oauth-account.ts'
 import { passwordScheme } from '../../../domain/password.ts'
 import { isActiveSuperuser, type User } from '../../../domain/user.ts'
@@ -11,7 +11,8 @@ import type { Connection, Queries, Steps } from './connection/connection.ts'
 import { appended, eventValues, roomValues, waitingOf } from './waiting-events.ts'
 
 interface UserRow {
-  readonly id: UserId
+  /** A number if the ids are integers. */
+  readonly id: UserId | number
   readonly email: Email
   readonly is_active: boolean
   readonly is_superuser: boolean
@@ -36,7 +37,7 @@ const byId = `${users} WHERE user_id = $1`
 const byEmail = `${users} WHERE email_key = $1`
 const byAccount = `${users} WHERE user_id = (SELECT user_id FROM @oauth_claims WHERE account = $1)`
 const byField = `${users} WHERE user_id = (SELECT user_id FROM @field_claims WHERE field = $1 AND key = $2)`
-const behind = `${users} WHERE $1::uuid IS NULL OR user_id > $1 ORDER BY user_id LIMIT $2`
+const behind = `${users} WHERE $1::@id IS NULL OR user_id > $1 ORDER BY user_id LIMIT $2`
 
 // Steps from one value of the index to the next, so the cost depends on the number of schemes, not of users.
 const schemes = `
@@ -60,12 +61,12 @@ interface Written {
 }
 
 // The accounts are in the order of their keys, so that two writes of the same accounts do not wait for each other.
-const insert = `
+const insert = (counted: string): string => `
   WITH written AS (
     INSERT INTO @user_private (user_id, email, email_key, is_active, is_superuser, is_verified, password_hash,
       password_scheme, password_version, is_owner_proved, generation, kept_sid, ended_until, oauth_accounts, version, created_at,
       fields)
-    VALUES ($1::uuid, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $20, $21) RETURNING user_id AS id
+    VALUES ($1::@id, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $20, $21) RETURNING user_id AS id
   ), shared AS (
     SELECT @put_user(id, $2, $3, $4, $5, $6, $20, $22) AS is_done FROM written
   ), linked AS (
@@ -74,8 +75,11 @@ const insert = `
   ), named AS (
     INSERT INTO @field_claims (field, key, user_id)
     SELECT wanted.field, wanted.key, id FROM written, unnest($23::text[], $24::text[]) AS wanted (field, key)
-  ), ${appended('written', 17)}
+  ), ${counted}${appended('written', 17)}
   SELECT count(is_done) FROM shared`
+const insertAny = insert('')
+// So that no later user gets this number. Most numbers come from the counter, and then the row is not locked.
+const insertNumbered = insert('counted AS (UPDATE @user_numbers SET last = $1 WHERE last < $1), ')
 
 // The row of user_private is locked first, and then the others. The row of users changes only if one of its columns does.
 const replace = `
@@ -83,7 +87,7 @@ const replace = `
     UPDATE @user_private SET email = $2, email_key = $3, is_active = $4, is_superuser = $5, is_verified = $6, created_at = $22,
       password_hash = $7, password_scheme = $8, password_version = $9, is_owner_proved = $10,
       generation = $11, kept_sid = $12, ended_until = $13, oauth_accounts = $14, version = $15 + 1, fields = $24
-    WHERE user_id = $1::uuid AND version = $15 AND ($20::boolean OR ${waitingOf('$1::uuid')} <= $21)
+    WHERE user_id = $1::@id AND version = $15 AND ($20::boolean OR ${waitingOf('$1::@id')} <= $21)
       AND ($23::boolean OR ${isNoSuperuser})
     RETURNING user_id AS id
   ), shared AS (
@@ -108,11 +112,11 @@ const replace = `
   ), ${appended('written', 17)}
   SELECT (SELECT count(*) FROM written) AS written, (SELECT count(is_done) FROM shared) AS shared,
     EXISTS (SELECT 1 FROM @user_private WHERE user_id = $1 AND version = $15) AS is_same,
-    $23 OR ${isNoSuperuser} AS is_allowed, NOT $20 AND ${waitingOf('$1::uuid')} > $21 AS is_full`
+    $23 OR ${isNoSuperuser} AS is_allowed, NOT $20 AND ${waitingOf('$1::@id')} > $21 AS is_full`
 
 const remove = `
   WITH removed AS (
-    DELETE FROM @user_private WHERE user_id = $1::uuid AND version = $2 AND ($6::boolean OR ${isNoSuperuser})
+    DELETE FROM @user_private WHERE user_id = $1::@id AND version = $2 AND ($6::boolean OR ${isNoSuperuser})
     RETURNING user_id AS id
   ), shared AS (
     SELECT @remove_user(id) AS is_done FROM removed
@@ -183,13 +187,15 @@ export function postgresUsers(connection: Connection): UserStore {
   }
 
   return {
-    find: (id) => user(byId, id),
+    // The server refuses to compare an id of another kind, which a session of a former store may have.
+    find: async (id) => (kindOf(id) === connection.ids() ? await user(byId, id) : null),
     findByEmail: (key) => user(byEmail, key),
     findByOAuthAccount: (provider, accountId) => user(byAccount, accountKey({ provider, accountId })),
     findByField: (field, key) => user(byField, field, key),
 
     insert: (user, events) =>
       unlessTaken(user, async ({ one }) => {
+        const insert = connection.ids() === 'integer' ? insertNumbered : insertAny
         await one(insert, [...valuesOf(user), ...eventValues(events, now()), user.createdAt, ...fieldValues(user)])
         return 'stored' as const
       }),
@@ -219,7 +225,8 @@ export function postgresUsers(connection: Connection): UserStore {
 
     async list(limit, after) {
       const rows = await all<UserRow>(behind, [after, limit])
-      return { items: rows.map(fromRow), next: rows.length === limit ? (rows.at(-1)?.id ?? null) : null }
+      const items = rows.map(fromRow)
+      return { items, next: items.length === limit ? (items.at(-1)?.id ?? null) : null }
     },
 
     async passwordSchemes() {
@@ -265,7 +272,7 @@ function accountKey({ provider, accountId }: Pick<OAuthAccount, 'provider' | 'ac
 
 function fromRow(row: UserRow): User {
   return {
-    id: row.id,
+    id: String(row.id) as UserId, // safe: a store writes ids there and nothing else
     email: row.email,
     passwordHash: row.password_hash,
     passwordVersion: row.password_version,

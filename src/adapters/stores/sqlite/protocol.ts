@@ -6,6 +6,7 @@ import type { SecretMark } from '../../../application/ports/stores/secret-mark.t
 import type { SessionStore } from '../../../application/ports/stores/session-store.ts'
 import type { TokenRequests } from '../../../application/ports/stores/token-requests.ts'
 import type { TokenStore } from '../../../application/ports/stores/token-store.ts'
+import type { UserIds } from '../../../application/ports/stores/user-ids.ts'
 import type { UserStore } from '../../../application/ports/stores/user-store.ts'
 
 /** Every method that writes. The event loop sends its name and arguments to the writer's thread, which runs it. */
@@ -18,6 +19,7 @@ export interface Writes {
   readonly oauthStates: OAuthStateStore
   readonly sessions: Pick<SessionStore, 'put' | 'recordUse' | 'remove' | 'removeAllOf' | 'sweep'>
   readonly secretMark: SecretMark
+  readonly userIds: UserIds
   readonly loginTimes: Pick<LoginTimes, 'recordLogin'>
   readonly meta: {
     /** Opens the file and runs its missing migrations; writes nothing else. */
@@ -58,6 +60,7 @@ export const writeMethods: { readonly [S in keyof Writes]: { readonly [M in keyo
   oauthStates: { put: true, take: true, sweep: true },
   sessions: { put: true, recordUse: true, remove: true, removeAllOf: true, sweep: true },
   secretMark: { check: true, replace: true },
+  userIds: { keep: true, next: true },
   loginTimes: { recordLogin: true },
   meta: { open: true, ping: true },
 }

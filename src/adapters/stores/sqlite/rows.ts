@@ -1,6 +1,6 @@
 import type { Email, EmailKey } from '../../../domain/email.ts'
 import type { AccountEvent } from '../../../domain/events.ts'
-import type { EventId, UserId } from '../../../domain/ids.ts'
+import { type EventId, kindOf, type UserId } from '../../../domain/ids.ts'
 import type { RequestPurpose, TokenPurpose, TokenRequest } from '../../../domain/one-time-token.ts'
 
 // Rows that the thread writes and the event loop reads. The schema names the same columns.
@@ -27,10 +27,14 @@ export interface UserRow {
 
 /**
  * The rowid of a new user, unless another user has it. SQLite searches one tree for a rowid and two for an id, and with
- * a million users the second tree makes a read 1.5 times as long. The rowid begins with the time of the id (RFC 9562
- * section 5.7), so that new rows are neighbours.
+ * a million users the second tree makes a read 1.5 times as long. An integer is its own rowid. Otherwise the rowid begins with
+ * the time of the id (RFC 9562 section 5.7 for UUIDs), so that new rows are neighbours.
  */
 export function rowIdOf(id: UserId): bigint {
+  const kind = kindOf(id)
+  if (kind === 'integer') return BigInt(id)
+  // Seconds, the counter of the process, and a random byte.
+  if (kind === 'objectid') return BigInt.asIntN(64, BigInt(`0x${id.slice(0, 8)}${id.slice(18)}${id.slice(8, 10)}`))
   const time = `${id.slice(1, 8)}${id.slice(9, 13)}` // 44 bits of milliseconds, which repeat after 557 years
   const chance = `${id.slice(21, 23)}${id.slice(24, 27)}` // 20 random bits, behind those of the version and the variant
   return BigInt.asIntN(64, BigInt(`0x${time}${chance}`)) // a rowid has a sign

@@ -75,6 +75,7 @@ export async function openSqlite(
     tokenRequests: sqliteTokenRequests(read, writes.tokenRequests),
     expiringIds: sqliteExpiringIds(read, writes.expiringIds, clock),
     secretMark: writes.secretMark,
+    userIds: writes.userIds,
     loginTimes: sqliteLoginTimes(read, writes.loginTimes),
     sessions: sqliteSessions(read, writes.sessions, clock),
     tokens: sqliteTokens(read, writes.tokens, clock),

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { PoolClient, QueryResult } from 'pg'
+import type { IdKind } from '../../../../domain/ids.ts'
 import { Unavailable } from '../../../../domain/refusal.ts'
 import type { Lease } from '../../store-backend.ts'
 import { type Driver, isBlocked, isOutage, isRolledBack, leavesConnection, takenKey } from './faults.ts'
 import type { Borrowed, SharedPool, Turns } from './pool.ts'
 import { longestWaitMs } from './session.ts'
 
-/** Statements of the store. `@name` in a text is the table `name` of the schema, and `@` alone the schema. */
+/** Statements of the store. `@name` is the table `name` of the schema, `@` alone the schema, and `@id` the type of users' ids. */
 export interface Queries {
   all<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>
   one<Row>(text: string, values?: readonly unknown[]): Promise<Row | undefined>
@@ -25,17 +26,25 @@ const maxAttempts = 4
 /** Most transactions of the service end sooner. */
 const lockWaitMs = 100
 
-/** Opens a schema of a database whose pool other handles may share. */
+const idTypes: Readonly<Record<IdKind, string>> = { uuid: 'uuid', integer: 'bigint', objectid: 'text COLLATE "C"' }
+
+/**
+ * Opens a schema of a database whose pool other handles may share.
+ *
+ * @param ids the kind of the users' ids, until the kind in the tables is known
+ */
 export function connectionOf(
   driver: Driver,
   { value: pool, release }: Lease<SharedPool>,
   schema: string,
   now: () => Date,
+  ids: IdKind,
 ) {
   const share = pool.shareOf(schema)
   const quotedSchema = driver.escapeIdentifier(schema)
   const names = new Map<string, { readonly name: string; readonly text: string }>()
   const underWay = new Set<(reason: Unavailable) => void>()
+  let kindOfIds = ids
   let isReady = false
   let isClosed = false
 
@@ -46,7 +55,10 @@ export function connectionOf(
   function statement(text: string) {
     const known = names.get(text)
     if (known !== undefined) return known
-    const whole = text.replace(/@([a-z_]*)/g, (_, table) => (table === '' ? quotedSchema : `${quotedSchema}.${table}`))
+    const whole = text.replace(/@([a-z_]*)/g, (_, name) => {
+      if (name === 'id') return idTypes[kindOfIds]
+      return name === '' ? quotedSchema : `${quotedSchema}.${name}`
+    })
     const made = { name: createHash('sha256').update(whole).digest('base64url'), text: whole }
     names.set(text, made)
     return made
@@ -178,6 +190,12 @@ export function connectionOf(
   return {
     now,
     schema,
+    /** The kind of the users' ids. */
+    ids: (): IdKind => kindOfIds,
+    useIds(kind: IdKind): void {
+      kindOfIds = kind
+      names.clear()
+    },
     operation,
     all: async <Row>(text: string, values?: readonly unknown[]) => operation().all<Row>(text, values),
     one: async <Row>(text: string, values?: readonly unknown[]) => operation().one<Row>(text, values),

@@ -21,7 +21,7 @@ export const userColumns = [
 const tables = [
   // Written by put_user and remove_user alone, and never read: shared-users.ts tells why.
   `CREATE TABLE @users (
-    id uuid PRIMARY KEY,
+    id @id PRIMARY KEY,
     email text NOT NULL,
     email_key text COLLATE "C" NOT NULL CONSTRAINT users_email_key UNIQUE,
     is_active boolean NOT NULL,
@@ -35,7 +35,7 @@ const tables = [
   ...removeUser,
   // The record that the service reads and writes.
   `CREATE TABLE @user_private (
-    user_id uuid PRIMARY KEY,
+    user_id @id PRIMARY KEY,
     email text NOT NULL,
     email_key text COLLATE "C" NOT NULL CONSTRAINT user_private_email_key UNIQUE,
     is_active boolean NOT NULL,
@@ -61,16 +61,20 @@ const tables = [
   `CREATE TABLE @oauth_claims (
     -- Provider and account as JSON.
     account text COLLATE "C" CONSTRAINT oauth_claims_account PRIMARY KEY,
-    user_id uuid NOT NULL REFERENCES @user_private (user_id) ON DELETE CASCADE
+    user_id @id NOT NULL REFERENCES @user_private (user_id) ON DELETE CASCADE
   )`,
   'CREATE INDEX oauth_claims_user ON @oauth_claims (user_id)',
   `CREATE TABLE @field_claims (
     field text COLLATE "C",
     key text COLLATE "C",
-    user_id uuid NOT NULL REFERENCES @user_private (user_id) ON DELETE CASCADE,
+    user_id @id NOT NULL REFERENCES @user_private (user_id) ON DELETE CASCADE,
     CONSTRAINT field_claims_key PRIMARY KEY (field, key)
   )`,
   'CREATE INDEX field_claims_user ON @field_claims (user_id)',
+
+  // One row: the last integer that was the id of a user.
+  'CREATE TABLE @user_numbers (last bigint NOT NULL)',
+  'INSERT INTO @user_numbers (last) VALUES (0)',
 
   // Events outlive their user: no foreign key.
   `CREATE TABLE @outbox (

@@ -1,3 +1,4 @@
+import type { IdKind } from '../../../../domain/ids.ts'
 import { lastOf, type Migrations, migrateFirst, missingMigrations, type Schema, schemaAfter } from '../../migrations.ts'
 import { Unsuitable } from '../../store-backend.ts'
 import type { Queries } from '../connection/connection.ts'
@@ -58,11 +59,18 @@ async function requireUsers({ all }: Queries, schema: string): Promise<void> {
 /** A migration may rewrite a large table. After this time, the server is taken for dead. */
 export const longestMigrationMs = 1_800_000
 
+/** The kind of the users' ids, from which the types of the columns follow. */
+export async function keptIds({ one }: Pick<Queries, 'one'>): Promise<IdKind> {
+  return (await one<{ value: IdKind }>(`SELECT value FROM @meta WHERE name = 'ids'`))?.value ?? 'uuid'
+}
+
 /**
  * Runs the missing migrations in the transaction of `queries`. Returns `false` while another process does so: the caller ends
  * the transaction and tries again, because a session lock would stay behind a pooler.
+ *
+ * @param ids the kind of the users' ids in new tables
  */
-export async function migrateSchema(queries: Queries, schema: string): Promise<boolean> {
+export async function migrateSchema(queries: Queries, schema: string, ids: IdKind): Promise<boolean> {
   const { change, one } = queries
   const lock = 'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS is_ours'
   if (!(await one<{ is_ours: boolean }>(lock, [`portcullis ${schema}`]))?.is_ours) return false
@@ -77,6 +85,7 @@ export async function migrateSchema(queries: Queries, schema: string): Promise<b
     if ((await one('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema])) === undefined)
       await change('CREATE SCHEMA @')
     await change('CREATE TABLE IF NOT EXISTS @meta (name text COLLATE "C" PRIMARY KEY, value text NOT NULL)')
+    await change(`INSERT INTO @meta (name, value) VALUES ('ids', $1) ON CONFLICT (name) DO NOTHING`, [ids])
   }
   for (const step of steps) await step.run(queries)
   await change(

@@ -14,6 +14,9 @@ const byAccount = `
 const byField = `
   SELECT * FROM users WHERE id = (SELECT user_id FROM field_claims WHERE field = ? AND key = ?)`
 const behind = 'SELECT * FROM users WHERE id > ? ORDER BY id LIMIT ?'
+// The rowid of an integer is the integer, so the order is that of the numbers.
+const behindNumber = 'SELECT * FROM users WHERE row_id > ? ORDER BY row_id LIMIT ?'
+const areNumbers = `SELECT 1 FROM meta WHERE name = 'ids' AND value = 'integer'`
 // Steps from one value of the index to the next, so the cost depends on the number of schemes, not of users.
 const schemes = `
   WITH RECURSIVE found (scheme) AS (
@@ -37,7 +40,11 @@ export function sqliteUsers(read: Read, writes: Writes['users']): UserStore {
     findByField: async (field, key) => one(byField, field, key),
 
     async list(limit, after) {
-      const rows = read((sql) => sql<[string, number], UserRow>(behind).all(after ?? '', limit))
+      const rows = read((sql) =>
+        sql(areNumbers).get() === undefined
+          ? sql<[string, number], UserRow>(behind).all(after ?? '', limit)
+          : sql<[bigint, number], UserRow>(behindNumber).all(BigInt(after ?? 0), limit),
+      )
       return { items: rows.map(fromRow), next: rows.length === limit ? (rows.at(-1)?.id ?? null) : null }
     },
 

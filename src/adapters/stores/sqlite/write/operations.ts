@@ -9,6 +9,7 @@ import { secretMarkWrites } from './secret-mark.ts'
 import { sessionWrites } from './sessions.ts'
 import { tokenRequestWrites } from './token-requests.ts'
 import { tokenWrites } from './tokens.ts'
+import { userIdWrites } from './user-ids.ts'
 import { userWrites } from './users.ts'
 
 /** The thread's side of `Writes`. Each call runs in a savepoint of its own. */
@@ -22,6 +23,7 @@ export function operations(sql: Statements): { readonly [S in keyof Writes]: InT
     oauthStates: oauthStateWrites(sql),
     sessions: sessionWrites(sql),
     secretMark: secretMarkWrites(sql),
+    userIds: userIdWrites(sql),
     loginTimes: loginTimeWrites(sql),
     meta: metaWrites(sql),
   }

@@ -8,6 +8,7 @@ import type { InThread, Writes } from '../protocol.ts'
 import { rowIdOf, type UserRow } from '../rows.ts'
 import { insertInto, type Statements } from '../statements.ts'
 import { appendEvents, hasRoom } from './outbox.ts'
+import { takeNumber } from './user-ids.ts'
 
 /**
  * Every batch holds the file's lock from its beginning, so no other process writes between the checks of a write and the
@@ -65,6 +66,7 @@ export function userWrites(sql: Statements): InThread<Writes['users']> {
     insert(now, user, events) {
       const conflict = conflictOf(user, null)
       if (conflict !== null) return conflict
+      takeNumber(sql, user.id)
       const row = { row_id: freeRowId(user.id), ...toRow(user) }
       sql<[UserRow]>(insertInto('users', row)).run(row)
       putAccounts(user)

@@ -1,0 +1,47 @@
+import type { UserIds } from '../../../application/ports/stores/user-ids.ts'
+import { kindOf, type UserId } from '../../../domain/ids.ts'
+import { Unavailable } from '../../../domain/refusal.ts'
+import { type Connection, latest } from './connection/connection.ts'
+
+const ofCounter = { _id: 'last-user-id' } as const
+
+/** So that no later user gets this number. */
+export async function takeNumber({ meta, upsert }: Pick<Connection, 'meta' | 'upsert'>, id: UserId): Promise<void> {
+  if (kindOf(id) !== 'integer') return
+  await upsert(() => meta.updateOne(ofCounter, { $max: { last: Number(id) } }, { upsert: true }))
+}
+
+export function mongoUserIds({ meta, users, run, isDuplicate }: Connection): UserIds {
+  const counted = () =>
+    meta.findOneAndUpdate(ofCounter, { $inc: { last: 1 } }, { upsert: true, returnDocument: 'after' })
+
+  return {
+    keep: (kind) =>
+      run(async () => {
+        const kept = await meta.findOne({ _id: 'ids' }, latest)
+        if (kept?.kind !== undefined) return kept.kind
+        // An older release has written users, and no kind.
+        const isOlder = (await users.findOne({ removed: { $exists: false } }, { projection: { _id: 1 } })) !== null
+        try {
+          const first = isOlder ? 'uuid' : kind
+          await meta.insertOne({ _id: 'ids', kind: first })
+          return first
+        } catch (error) {
+          if (!isDuplicate(error)) throw error
+        }
+        const other = await meta.findOne({ _id: 'ids' }, latest)
+        if (other?.kind === undefined) throw new Unavailable('the kind of ids was removed while it was read')
+        return other.kind
+      }),
+
+    next: () =>
+      run(async () => {
+        const number = await counted().catch((error) => {
+          if (!isDuplicate(error)) throw error // two processes have inserted it at once
+          return counted()
+        })
+        if (number?.last === undefined) throw new Unavailable('MongoDB gave no number')
+        return number.last
+      }),
+  }
+}

@@ -1,0 +1,32 @@
+import { type IdKind, kindOf, type UserId } from '../../../../domain/ids.ts'
+import type { InThread, Writes } from '../protocol.ts'
+import type { Statements } from '../statements.ts'
+
+/** So that no later user gets this number. */
+export function takeNumber(sql: Statements, id: UserId): void {
+  if (kindOf(id) !== 'integer') return
+  sql<[UserId]>(
+    `INSERT INTO meta (name, value) VALUES ('last-user-id', ?)
+     ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE CAST(value AS INTEGER) < CAST(excluded.value AS INTEGER)`,
+  ).run(id)
+}
+
+export function userIdWrites(sql: Statements): InThread<Writes['userIds']> {
+  return {
+    keep(_now, kind) {
+      // An older release has written users, and no kind.
+      sql<[IdKind]>(
+        `INSERT INTO meta (name, value) VALUES ('ids', iif(EXISTS (SELECT 1 FROM users), 'uuid', ?))
+         ON CONFLICT (name) DO NOTHING`,
+      ).run(kind)
+      return sql<[], { value: IdKind }>(`SELECT value FROM meta WHERE name = 'ids'`).get()?.value ?? kind
+    },
+
+    next() {
+      const count = `
+        INSERT INTO meta (name, value) VALUES ('last-user-id', '1')
+        ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT) RETURNING value`
+      return Number(sql<[], { value: string }>(count).get()?.value)
+    },
+  }
+}
