@@ -102,4 +102,6 @@ export interface Router<Use = never> {
 /** A router below its prefix. */
 export interface Mounted<Use = never> extends Router<Use> {
   readonly prefix: string
+  /** Whether its routes for users refuse those without a verified address. */
+  readonly requiresVerification?: boolean
 }

@@ -110,7 +110,7 @@ export const statusOf: Record<RefusalCode, Answer> = {
   FORBIDDEN: worded(
     403,
     'Forbidden',
-    'Only superusers may do this, or the request comes from a page of a foreign origin',
+    'Only superusers may do this, or only users with a verified address, or the request comes from a page of a foreign origin',
   ),
   NOT_FOUND: worded(404, 'Not Found', 'No such user, session or linked account'),
 }

@@ -146,31 +146,32 @@ interface PlacedRouter extends Mounted {
   routesOf(parts: Parts, needs: RoutesNeeds): Route[]
 }
 
-function placed<Own>(prefix: string, router: Router<Own>, useOf: (parts: Parts) => Own): PlacedRouter {
-  const mounted = { ...router, prefix }
+type Place = Pick<Mounted, 'prefix' | 'requiresVerification'>
+
+function placed<Own>(place: Place, router: Router<Own>, useOf: (parts: Parts) => Own): PlacedRouter {
+  const { prefix, requiresVerification = false } = place
+  const mounted = { ...router, prefix, requiresVerification }
   return { ...mounted, routesOf: (parts, needs) => routesOf(mounted, useOf(parts), needs) }
 }
 
 /** The routers that the settings enable, at their prefixes. */
 function routersOf(settings: Settings): PlacedRouter[] {
   const backends = enabledOf(settings.backends).map(([name, own]) => ({ name, own, transport: transportOf(own) }))
-  const auth = backends.map((backend) =>
-    placed(backend.own.prefix, authRouter(backend), ({ use }) => ({
-      ...use,
-      backend: one(use.backends, backend.name),
-    })),
-  )
+  const auth = backends.map((backend) => {
+    const place = { prefix: backend.own.prefix, requiresVerification: backend.own.logoutRequiresVerification }
+    return placed(place, authRouter(backend), ({ use }) => ({ ...use, backend: one(use.backends, backend.name) }))
+  })
   const others = routers
     .filter(({ name }) => settings.routers[name].enabled)
-    .map(({ name, router }) => placed<Use>(settings.routers[name].prefix, router, ({ use }) => use))
+    .map(({ name, router }) => placed<Use>(settings.routers[name], router, ({ use }) => use))
   const { users } = settings.routers
   const isDeletable = users.enabled && settings.users.selfDeletion
-  const deletion = isDeletable ? [placed<Use>(users.prefix, ownDeletionRouter, ({ use }) => use)] : []
+  const deletion = isDeletable ? [placed<Use>(users, ownDeletionRouter, ({ use }) => use)] : []
   // Routes of the pages that programs may want to call, too.
   const { enabled: hasPages } = settings.pages
-  const checkPassword = hasPages ? [placed<Use>('', checkPasswordRouter, ({ use }) => use)] : []
+  const checkPassword = hasPages ? [placed<Use>({ prefix: '' }, checkPasswordRouter, ({ use }) => use)] : []
   const hasReset = hasPages && settings.routers.resetPassword.enabled
-  const checkReset = hasReset ? [placed<Use>('', checkResetRouter, ({ use }) => use)] : []
+  const checkReset = hasReset ? [placed<Use>({ prefix: '' }, checkResetRouter, ({ use }) => use)] : []
   const oauth = enabledOf(settings.providers).flatMap(([name, own]) => {
     const posts = postsCallback(own.kind)
     const described = { name, backend: one(backends, own.backend), postsCallback: posts }
@@ -179,9 +180,10 @@ function routersOf(settings: Settings): PlacedRouter[] {
       if (mounted === undefined) throw new Error(`the provider ${name} is not built`)
       return { ...use, mounted, backend: one(use.backends, own.backend) }
     }
+    const linking = { prefix: own.associatePrefix, requiresVerification: own.associateRequiresVerification }
     return [
-      placed(own.prefix, oauthRouter(described), useOf),
-      placed(own.associatePrefix, oauthAssociateRouter(name, posts), useOf),
+      placed({ prefix: own.prefix }, oauthRouter(described), useOf),
+      placed(linking, oauthAssociateRouter(name, posts), useOf),
     ]
   })
   return [...auth, ...others, ...deletion, ...checkReset, ...checkPassword, ...oauth]

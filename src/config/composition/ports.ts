@@ -88,7 +88,8 @@ export function userPortsOf(
   { passwords, users: ofUsers }: Settings,
   { users, ...opened }: Pick<Opened, 'hasher' | 'clock'> & { readonly users: UserStore },
 ) {
-  const policy = { minLength: passwords.minLength, isCommon: isCommonPassword }
+  const isCommon = passwords.refusesCommon ? isCommonPassword : () => false
+  const policy = { minLength: passwords.minLength, isCommon }
   const fieldRules = fieldRulesOf(ofUsers)
   return { ...opened, users: declaredUsers(users, fieldRules), fieldRules, policy, newId, timers, random: Math.random }
 }

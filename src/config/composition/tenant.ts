@@ -61,7 +61,8 @@ export async function openTenant(given: Needs) {
   })
   await orClose(prepared, tenant.close)
   tenant.chore(async () => {
-    isCommonPassword('') // reads the list now, so that the first registration is not slower
+    // Reads the list now, so that the first registration is not slower.
+    if (needs.settings.passwords.refusesCommon) isCommonPassword('')
     await readSchemes()
   })
   return tenant

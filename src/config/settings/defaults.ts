@@ -94,9 +94,10 @@ function ehloName(publicUrl: string | undefined, from: string | undefined): stri
   return address == null ? undefined : domainToASCII(address.slice(address.lastIndexOf('@') + 1))
 }
 
-/** The pages need a cookie backend to log in, and the router `users` to show the account. */
-export function canHavePages({ backends, routers }: Pick<Given, 'backends' | 'routers'>): boolean {
-  return routers.users.enabled && enabledOf(backends).some(([, { transport }]) => transport.kind === 'cookie')
+/** The pages need a cookie backend to log in, and the router `users` to show the account to everybody who can log in. */
+export function canHavePages({ backends, routers: { users } }: Pick<Given, 'backends' | 'routers'>): boolean {
+  const login = enabledOf(backends).find(([, { transport }]) => transport.kind === 'cookie')?.[1]
+  return login !== undefined && users.enabled && (login.requiresVerification || !users.requiresVerification)
 }
 
 /** Whether only this machine reaches the service. The defaults for development apply only then. */

@@ -36,7 +36,7 @@ export function openapi(
   const refer: Refer = (schema) => reference(schema, schemas)
   const usesCookies = backends.some(({ backend }) => backend.transport.isAmbient)
 
-  for (const { tag, prefix, endpoints } of routers) {
+  for (const { tag, prefix, endpoints, requiresVerification = false } of routers) {
     const isOfTenant = tag !== 'operations' && servers.haveTenants
     for (const endpoint of endpoints) {
       const { method, operationId, summary, access, body } = endpoint
@@ -49,7 +49,7 @@ export function openapi(
         ...(parameters.length > 0 && { parameters }),
         ...(body !== null && { requestBody: requestBody(endpoint.encoding, refer(body)) }),
         ...(access !== 'public' && { security: access === 'anybody' ? [{}, ...security] : security }),
-        responses: responses(endpoint, { isOfTenant, refer, usesCookies }),
+        responses: responses(endpoint, { isOfTenant, refer, usesCookies, requiresVerification }),
         ...(servers.haveTenants && !isOfTenant && { servers: [servers.service] }),
       }
       paths[path] = { ...paths[path], [method.toLowerCase()]: operation }
@@ -102,6 +102,7 @@ function requestBody(encoding: Endpoint['encoding'], schema: Json): Json {
 interface Context {
   readonly isOfTenant: boolean
   readonly usesCookies: boolean
+  readonly requiresVerification: boolean
   readonly refer: Refer
 }
 
@@ -194,13 +195,14 @@ const serviceFailures = [
   ),
 ]
 
-function failuresOf(endpoint: Endpoint, { isOfTenant, usesCookies }: Context): Failure[] {
+function failuresOf(endpoint: Endpoint, { isOfTenant, usesCookies, requiresVerification }: Context): Failure[] {
   const { access, refusals, body, target, limit, ownOriginsOnly, method } = endpoint
   const codes: RefusalCode[] = []
   const needsLogin = access === 'user' || access === 'superuser'
   if (needsLogin) codes.push('UNAUTHORIZED')
   const refusesPages = ownOriginsOnly === 'or apps' ? usesCookies : ownOriginsOnly
-  if (access === 'superuser' || refusesPages || (needsLogin && method !== 'GET')) codes.push('FORBIDDEN')
+  if (access === 'superuser' || refusesPages || (needsLogin && (requiresVerification || method !== 'GET')))
+    codes.push('FORBIDDEN')
   if (target !== null || isOfTenant) codes.push('NOT_FOUND') // the tenant may be unknown
   return [
     ...(body === null ? [] : bodyFailures),

@@ -138,18 +138,23 @@ export const ofNoTenant: RoutesNeeds = {
 }
 
 /** @param use the use cases of the router */
-export function routesOf<Use>({ prefix, endpoints }: Mounted<Use>, use: Use, needs: RoutesNeeds): Route[] {
+export function routesOf<Use>(router: Mounted<Use>, use: Use, needs: RoutesNeeds): Route[] {
+  const { prefix, endpoints, requiresVerification = false } = router
   return endpoints.map((endpoint) => ({
     method: endpoint.method,
     path: `${prefix}${endpoint.path}`,
     answersHead: endpoint.answersHead ?? false,
-    operation: answerOf(endpoint, use, needs),
+    operation: answerOf({ ...endpoint, requiresVerification }, use, needs),
   }))
 }
 
 /** `check` runs its checks in the order of its lines. */
-function answerOf<Use>(endpoint: Endpoint<Use>, use: Use, needs: RoutesNeeds): Operation {
-  const { access, encoding, target, limit } = endpoint
+function answerOf<Use>(
+  endpoint: Endpoint<Use> & { readonly requiresVerification: boolean },
+  use: Use,
+  needs: RoutesNeeds,
+): Operation {
+  const { access, encoding, target, limit, requiresVerification } = endpoint
   const ownOriginsOnly =
     endpoint.ownOriginsOnly === 'or apps' ? needs.usesCookies && 'or apps' : endpoint.ownOriginsOnly
   const readFields = bodyReader(endpoint, needs.fieldRules)
@@ -166,6 +171,7 @@ function answerOf<Use>(endpoint: Endpoint<Use>, use: Use, needs: RoutesNeeds): O
       refuseForeign(ctx.req.headers, ownOriginsOnly === 'or apps' ? needs.allowedOrigins : needs.ownOrigins)
     }
     if (access === 'superuser' && !by?.user.isSuperuser) throw new Refusal('FORBIDDEN')
+    if (requiresVerification && by?.user.isVerified === false) throw new Refusal('FORBIDDEN')
 
     // The casts are safe: `endpoint` checked the types of target and handle against access, body and target.
     const found = target === null ? null : await target({ params, by: by as never }, use)

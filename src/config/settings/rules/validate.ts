@@ -103,7 +103,9 @@ function* judgeProviders(settings: Settings): Generator<Objection> {
 function* judgePages(settings: Settings): Generator<Objection> {
   const { enabled, logo } = settings.pages
   if (enabled && !canHavePages(settings)) {
-    yield ['pages.enabled', 'needs an enabled backend with a cookie, and the router users', ['backends', 'routers']]
+    const message =
+      'needs an enabled backend with a cookie, and the router users; if that has requiresVerification, the backend needs it, too'
+    yield ['pages.enabled', message, ['backends', 'routers']]
   }
   if (logo !== null && !/\.(svg|png|jpg|webp)$/.test(logo))
     yield ['pages.logo', 'must end in .svg, .png, .jpg or .webp']

@@ -73,6 +73,8 @@ export const host = (description: string) =>
 export const enabled = (description: string, options: Annotations = {}) =>
   Type.Boolean({ default: true, description, ...options })
 
+export const verifiedOnly = (description: string) => Type.Boolean({ default: false, description })
+
 export const seconds = (standard: number, maximum: number, description: string) =>
   Type.Integer({ minimum: 1, maximum, default: standard, description })
 

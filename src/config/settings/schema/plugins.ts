@@ -7,7 +7,7 @@ import { routers } from '../../plugins/routers.ts'
 import { stores } from '../../plugins/stores.ts'
 import { strategies } from '../../plugins/strategies.ts'
 import { transports } from '../../plugins/transports.ts'
-import { enabled, page, prefix } from './fields.ts'
+import { enabled, page, prefix, verifiedOnly } from './fields.ts'
 
 export function storeSchema(role: StoreRole) {
   return Type.Union(
@@ -34,6 +34,9 @@ export const routersSchema = Type.Object(
       Type.Object({
         enabled: enabled(`${description}: ${listed(router.endpoints.map(({ method, path }) => `${method} ${path}`))}.`),
         prefix: prefix({ default: standard }),
+        ...(name === 'users' && {
+          requiresVerification: verifiedOnly('Every route refuses users without a verified address: 403.'),
+        }),
       }),
     ]),
   ),
@@ -55,10 +58,8 @@ const nameExpected =
 const backend = Type.Object({
   enabled: enabled('`false` removes the backend.'),
   prefix: Type.Optional(prefix({ otherwise: '`/auth/<name>`' })),
-  requiresVerification: Type.Boolean({
-    default: false,
-    description: 'The login refuses users without a verified address.',
-  }),
+  requiresVerification: verifiedOnly('The login refuses users without a verified address.'),
+  logoutRequiresVerification: verifiedOnly('The logout refuses users without a verified address: 403.'),
   transport: oneOf(transports, 'How the client sends the credential'),
   strategy: oneOf(strategies, 'Kind of the credential'),
 })
@@ -121,7 +122,10 @@ export const mounting = {
     default: false,
     description: 'New users are verified, if the provider vouches for the address.',
   }),
-  requiresVerification: Type.Boolean({ default: false, description: 'Refuses users without a verified address.' }),
+  requiresVerification: verifiedOnly('Refuses users without a verified address.'),
+  associateRequiresVerification: verifiedOnly(
+    'The routes that link accounts refuse users without a verified address: 403.',
+  ),
   fields: Type.Record(
     Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_]{0,62}$' }),
     Type.String({

@@ -147,8 +147,16 @@ export interface BackendSettings {
   readonly enabled: boolean
   readonly prefix: string
   readonly requiresVerification: boolean
+  readonly logoutRequiresVerification: boolean
   readonly transport: OptionsOf<(typeof transports)[number]>
   readonly strategy: OptionsOf<(typeof strategies)[number]>
+}
+
+interface RouterSettings {
+  readonly enabled: boolean
+  readonly prefix: string
+  /** Of the router `users` alone. */
+  readonly requiresVerification?: boolean
 }
 
 /** The given settings of a provider, without the options of its kind. */
@@ -184,7 +192,7 @@ export interface Settings
   readonly stores: Readonly<Record<StoreRole, StoreSettings>> & { readonly migrate: 'start' | 'command' }
   /** Enabled and disabled, in the order in which they are tried for a request. */
   readonly backends: Readonly<Record<string, BackendSettings>>
-  readonly routers: Readonly<Record<(typeof routers)[number]['name'], Readonly<{ enabled: boolean; prefix: string }>>>
+  readonly routers: Readonly<Record<(typeof routers)[number]['name'], RouterSettings>>
   /** Enabled and disabled, in order of declaration. */
   readonly providers: Readonly<Record<string, ProviderSettings>>
   readonly handlers: Readonly<{

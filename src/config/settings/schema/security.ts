@@ -16,6 +16,11 @@ export const passwords = Type.Object({
     },
     description: 'Smallest number of characters of a new password.',
   }),
+  refusesCommon: Type.Boolean({
+    default: true,
+    description:
+      'Refuses a new password that is one of the 49 000 commonest, or a row such as `abcdefgh`. The handler `validate_password` may have a list of its own.',
+  }),
   maxWaitSeconds: Type.Number({
     minimum: 0,
     maximum: 3600,
