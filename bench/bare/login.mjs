@@ -1,5 +1,6 @@
 // The bare application for POST /auth/jwt/login, as an experienced developer writes it by hand: Koa, @koa/router, koa-body,
-// the user from the database of the service, argon2.verify with the concurrency of the service, and a signed token.
+// the user from the database of the service, argon2.verify with the concurrency of the service, and a signed token. With
+// PostgreSQL it makes the queries of the service: it counts attempts in the database, and records the time of the login.
 // It is plain JavaScript, so that no loader slows it down.
 import { createSecretKey, randomUUID } from 'node:crypto'
 import Router from '@koa/router'
@@ -10,7 +11,7 @@ import { koaBody } from 'koa-body'
 
 const { BARE_STORE, BARE_JWT_KEY, BARE_CONCURRENCY } = process.env
 
-const { userByEmail } = await import(`./${BARE_STORE}.mjs`)
+const { userByEmail, countAttempt, recordLogin } = await import(`./${BARE_STORE}.mjs`)
 const key = createSecretKey(Buffer.from(BARE_JWT_KEY, 'base64'))
 
 let free = Number(BARE_CONCURRENCY)
@@ -31,8 +32,10 @@ async function isMatch(hash, password) {
 const router = new Router()
 router.post('/auth/jwt/login', koaBody(), async (ctx) => {
   const { username, password } = ctx.request.body
+  await countAttempt?.(username)
   const user = await userByEmail(username)
   if (!user?.is_active || !(await isMatch(user.password_hash, password))) ctx.throw(400)
+  await recordLogin?.(user.id, username)
   const options = { expiresIn: 3600, audience: 'portcullis:auth', jwtid: randomUUID() }
   ctx.body = {
     access_token: jsonwebtoken.sign({ sub: user.id, gen: user.generation }, key, options),

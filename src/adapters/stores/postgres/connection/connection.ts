@@ -64,13 +64,12 @@ export function connectionOf(
     return made
   }
 
-  function queriesOf(client: PoolClient, waitMs = longestWaitMs): Queries {
+  function queriesOf(client: PoolClient): Queries {
     const query = (text: string, values: readonly unknown[] = []): Promise<QueryResult> => {
       for (const value of values) refuseUnstorable(value)
       const { name, text: whole } = statement(text)
       const named = pool.mayName(client) && { name }
-      const config = { ...named, text: whole, values: [...values], query_timeout: waitMs } // the declared type lacks the last
-      return client.query(config)
+      return client.query({ ...named, text: whole, values: [...values] })
     }
     return {
       all: async (text, values) => (await query(text, values)).rows,
@@ -87,8 +86,9 @@ export function connectionOf(
   }
 
   /**
-   * Runs `work` on a connection of the pool. A connection whose work did not end in time is dropped, never reused. No statement
-   * is cancelled: a cancelled COMMIT that waits for a standby would become a success.
+   * Runs `work` on a connection of the pool. A connection whose work did not end in time is dropped, never reused: when the server
+   * dies behind a pooler, connecting succeeds, and statements hang. No statement is cancelled: a cancelled COMMIT that waits for a
+   * standby would become a success.
    *
    * @param turn the share of the pool that is used; absent for work that must not wait for other operations
    */
@@ -170,14 +170,10 @@ export function connectionOf(
   }
 
   /** COMMIT of a failed transaction succeeds, and its result says ROLLBACK. */
-  async function inTransaction<T>(
-    client: PoolClient,
-    work: (queries: Queries) => Promise<T>,
-    waitMs = longestWaitMs,
-  ): Promise<T> {
+  async function inTransaction<T>(client: PoolClient, work: (queries: Queries) => Promise<T>): Promise<T> {
     await client.query('BEGIN')
     try {
-      const result = await work(queriesOf(client, waitMs))
+      const result = await work(queriesOf(client))
       const { command } = await client.query('COMMIT')
       if (command !== 'COMMIT') throw new Unavailable('PostgreSQL undid the transaction')
       return result
@@ -216,7 +212,7 @@ export function connectionOf(
         return await work(queries)
       }
       try {
-        return await onClient((client) => inTransaction(client, hasty, waitMs), waitMs, pool.migrations)
+        return await onClient((client) => inTransaction(client, hasty), waitMs, pool.migrations)
       } catch (error) {
         if (error instanceof Unavailable && isBlocked(driver, error.cause)) return false
         throw error

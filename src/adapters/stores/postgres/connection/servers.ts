@@ -1,7 +1,7 @@
 import type { ClientBase, Pool, PoolClient, PoolConfig } from 'pg'
 import { type Address, type Host, tlsOf } from './address.ts'
 import type { Driver } from './faults.ts'
-import { beginSession, longestWaitMs } from './session.ts'
+import { beginSession } from './session.ts'
 
 const int8 = 20
 const findPrimaryMs = 1_000
@@ -22,8 +22,6 @@ export function openServers(driver: Driver, address: Address, maxConnections: nu
     max: maxConnections,
     application_name: 'portcullis',
     connectionTimeoutMillis: 1_500,
-    // When the server dies behind a pooler, the pooler still accepts connections, and their statements hang.
-    query_timeout: longestWaitMs,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     types: {

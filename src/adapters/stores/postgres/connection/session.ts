@@ -47,11 +47,9 @@ interface Begun {
 /** Sets up a new connection, unless it leads through a pooler. */
 export async function beginSession(client: ClientBase) {
   const { processID } = client as ClientBase & { readonly processID: number } // the declared type lacks it
-  const { rows } = await client.query<Begun>(begin, [
-    processID,
-    wanted.map(({ name }) => name),
-    wanted.map(({ value }) => value),
-  ])
+  const values = [processID, wanted.map(({ name }) => name), wanted.map(({ value }) => value)]
+  const config = { text: begin, values, query_timeout: longestWaitMs } // the declared type lacks the last
+  const { rows } = await client.query<Begun>(config)
   return { isDirect: rows[0]?.is_direct === true, isReplica: rows[0]?.is_replica === true }
 }
 
