@@ -23,6 +23,8 @@ const asciiLabel = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/
 /** Characters that people copy along with an address. */
 const outer = /[\s\p{White_Space}\p{Bidi_Control}]/u
 
+const notAllowed = 'The part before the @-sign contains characters that are not allowed.'
+
 const bytes = (text: string): number => new TextEncoder().encode(text).length
 
 /**
@@ -79,12 +81,16 @@ export function emailKey(email: Email): EmailKey {
 }
 
 /**
- * The objection to `email` as a new address; `null` for none. Some mail servers deliver such an address to another mailbox,
- * because they decode RFC 2047 in it, or read `%` and `!` as a route (RFC 5321 section 5.1, appendix F.2). Users who have one
- * keep it.
+ * The objection to `email` as a new address; `null` for none. Users who have such an address keep it.
+ *
+ * Users cannot distinguish characters that NFKC replaces, such as `ﬁ` or a fullwidth letter. Some mail servers deliver the
+ * other addresses to another mailbox: they decode RFC 2047, or read `%` and `!` as a route (RFC 5321 section 5.1, appendix F.2).
  */
 export function objectionToNewAddress(email: Email): string | null {
-  return /[%!]|=\?.*\?=/.test(localPart(email))
+  const local = localPart(email)
+  if (bytes(local) > maxLocalBytes) return `The part before the @-sign is too long (at most ${maxLocalBytes} bytes).`
+  if (local !== local.normalize('NFKC')) return notAllowed
+  return /[%!]|=\?.*\?=/.test(local)
     ? 'The part before the @-sign contains characters that some mail servers read as another address.'
     : null
 }
@@ -100,11 +106,8 @@ export function localPart(email: Email): string {
 
 function objectionToLocalPart(local: string): string | null {
   if (local === '') return 'There must be something before the @-sign.'
-  if (bytes(local) > maxLocalBytes) return `The part before the @-sign is too long (at most ${maxLocalBytes} bytes).`
-  // Refuses characters that NFKC replaces, such as `ﬁ` or a fullwidth letter, because users cannot distinguish them.
-  if (specials.test(local) || invisible.test(local) || local !== local.normalize('NFKC')) {
-    return 'The part before the @-sign contains characters that are not allowed.'
-  }
+  // A program that normalises the address by NFKC must not find an `@` in it.
+  if ([local, local.normalize('NFKC')].some((form) => specials.test(form) || invisible.test(form))) return notAllowed
   if (/^\p{M}/u.test(local)) return 'The part before the @-sign starts with a combining character.'
   if (local.startsWith('.') || local.endsWith('.') || local.includes('..')) {
     return 'The part before the @-sign has a period at its start, at its end, or two in a row.'

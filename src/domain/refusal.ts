@@ -90,11 +90,14 @@ export class InvalidInput extends Error {
   readonly field: string
   /** The message without the field. */
   readonly problem: string
+  /** The objection to an address, as `parseEmail` returns one; otherwise `null`. */
+  readonly objection: string | null
 
   /** @param problem never repeats the value, which may be a password */
-  constructor(field: string, problem: string) {
+  constructor(field: string, problem: string, { objection = null }: { readonly objection?: string | null } = {}) {
     super(`${field} ${problem}`)
     this.field = field
     this.problem = problem
+    this.objection = objection
   }
 }

@@ -13,6 +13,7 @@ import {
   stringType,
 } from '../support/http/answers.ts'
 import { call, goodPassword, logIn, register } from '../support/http/client.ts'
+import { enrol } from '../support/scenes/enrol.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
 
 const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -73,9 +74,8 @@ describe('the Register router', () => {
 
   it('refuses a new address that a mail server could deliver to another mailbox', async () => {
     const email = `a%b.${anAddress()}`
-    const msg =
-      'value is not a valid email address: The part before the @-sign contains characters that some mail servers read as another address.'
-    const unfit = invalid({ type: 'value_error', loc: ['body', 'email'], msg })
+    const reason = 'The part before the @-sign contains characters that some mail servers read as another address.'
+    const unfit = invalid(badAddress(reason, 'email'))
     expect(seen(await attempt(email))).to.deep.equal(unfit)
     const bearer = await logIn(service.url, (await register(service.url, anAddress())).email)
     const change = await call(service.url, 'PATCH', '/users/me', { json: { email }, bearer })
@@ -83,12 +83,36 @@ describe('the Register router', () => {
     expect((await call(service.url, 'POST', '/auth/forgot-password', { json: { email } })).status).to.equal(202)
   })
 
-  it('refuses addresses with look-alike characters, also at the login', async () => {
-    const address = `ﬁ.${anAddress()}`
-    const objection = 'The part before the @-sign contains characters that are not allowed.'
-    expect(seen(await attempt(address))).to.deep.equal(invalid(badAddress(objection, 'email')))
-    expect((await attempt(address.normalize('NFKC'))).status).to.equal(201)
-    expect(seen(await login(address, goodPassword))).to.deep.equal(badCredentials)
+  const unfitAsNew = [
+    [`ﬁ.${anAddress()}`, 'The part before the @-sign contains characters that are not allowed.'],
+    [`${'x'.repeat(60)}.${anAddress()}`, 'The part before the @-sign is too long (at most 64 bytes).'],
+  ] as const
+
+  it('refuses new addresses with look-alike characters, or with more than 64 bytes before the @-sign', async () => {
+    const bearer = await logIn(service.url, (await register(service.url, anAddress())).email)
+    for (const [email, objection] of unfitAsNew) {
+      const refusal = invalid(badAddress(objection, 'email'))
+      expect(seen(await attempt(email))).to.deep.equal(refusal)
+      expect(seen(await call(service.url, 'PATCH', '/users/me', { json: { email }, bearer }))).to.deep.equal(refusal)
+      expect(seen(await login(email, goodPassword))).to.deep.equal(badCredentials)
+    }
+    const [[lookAlike]] = unfitAsNew
+    expect((await attempt(lookAlike.normalize('NFKC'))).status).to.equal(201)
+    expect(seen(await login(lookAlike, goodPassword)), 'another user').to.deep.equal(badCredentials)
+  })
+
+  it('serves users who have such an address, as it serves others', async () => {
+    for (const [email] of unfitAsNew) {
+      await enrol({}, service.dataFolder, [email])
+      const bearer = await logIn(service.url, ` ${email} `)
+      const kept = await call(service.url, 'PATCH', '/users/me', {
+        json: { email, password: `${goodPassword}!` },
+        bearer,
+      })
+      expect(kept.body).to.include({ email })
+      expect((await call(service.url, 'POST', '/auth/forgot-password', { json: { email } })).status).to.equal(202)
+      await service.event(({ event, user }) => event === 'on_after_forgot_password' && user.email === email)
+    }
   })
 
   it('checks the types of fields that only superusers may set, and ignores them', async () => {

@@ -11,5 +11,5 @@ export function parseEmail(text: string): ParsedEmail {
 export function toEmail(text: string): Email {
   const parsed = parseEmail(text)
   if ('email' in parsed) return parsed.email
-  throw new InvalidInput('email', `is no address: ${parsed.objection}`)
+  throw new InvalidInput('email', `is no address: ${parsed.objection}`, { objection: parsed.objection })
 }

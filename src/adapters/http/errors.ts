@@ -141,8 +141,9 @@ export function faultOfField({ field, item, type, msg, ctx }: OwnFieldFault): Fi
 }
 
 /** An address that is refused as a new one. Other wrong values do not get beyond the schema. */
-function faultOf({ field, problem }: InvalidInput): FieldFault {
-  return { type: 'value_error', loc: ['body', field], msg: `value ${problem}` }
+function faultOf({ field, problem, objection: reason }: InvalidInput): FieldFault {
+  const fault = { type: 'value_error', loc: ['body', field], msg: `value ${problem}` }
+  return reason === null ? fault : { ...fault, ctx: { reason } }
 }
 
 function retryAfter({ retryAfterSeconds }: { readonly retryAfterSeconds: number }) {
