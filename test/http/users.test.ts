@@ -99,6 +99,22 @@ describe('the Users router', () => {
       expect(changes).to.deep.equal([{ email, previous_email: user.email }])
     })
 
+    it('tells the handler of a change that changes nothing, if the settings say so', async () => {
+      const telling = await startTestService({ PORTCULLIS_USERS__REPORTS_UNCHANGED: 'true' })
+      try {
+        const { email } = await register(telling.url, anAddress())
+        const bearer = await logIn(telling.url, email)
+        const isUpdate = ({ event, user }: PrintedEvent) => event === 'on_after_update' && user.email === email
+        for (const [at, json] of [{}, { email }].entries()) {
+          expect((await call(telling.url, 'PATCH', '/users/me', { json, bearer })).status).to.equal(200)
+          await eventually('the event', () => telling.events.filter(isUpdate).length === at + 1)
+        }
+        expect(telling.events.filter(isUpdate).map(({ changes }) => changes)).to.deep.equal([{}, {}])
+      } finally {
+        await telling.stop()
+      }
+    })
+
     it('changes only the address, which must be verified again', async () => {
       const { user, bearer, cookie } = await aUser()
       await patch(user.id, { is_verified: true })

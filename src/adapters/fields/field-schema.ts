@@ -85,8 +85,15 @@ export const fieldSchema = Type.Object({
 
 export type FieldSettings = Readonly<Static<typeof fieldSchema>>
 
-/** The fields by their names. */
-export const fieldsSchema = Type.Record(Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_]{0,62}$' }), fieldSchema, {
-  expects: 'at most 63 letters, digits and _, a letter first',
-  default: {},
-})
+/** The settings in `users`. */
+export const fieldsSettings = {
+  fields: Type.Record(Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_]{0,62}$' }), fieldSchema, {
+    expects: 'at most 63 letters, digits and _, a letter first',
+    default: {},
+  }),
+  unknownFields: Type.Enum(['drop', 'refuse'], {
+    default: 'drop',
+    description:
+      'Fields of a registration or a change that are not declared, or that users may not write: `drop` ignores them and logs each name once, `refuse` answers 422.',
+  }),
+}

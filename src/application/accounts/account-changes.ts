@@ -37,6 +37,8 @@ export interface ChangeNeeds extends MetadataNeeds, FreshLoginNeeds, FieldNeeds 
   policy: PasswordPolicy
   /** `undefined`: nobody else is asked about passwords. */
   validatePassword?: ValidatePassword
+  /** A change that changes nothing has an event, too; by default it has none. */
+  reportsUnchanged?: boolean
 }
 
 /** A request for a change. */
@@ -122,7 +124,7 @@ function requireGood({ policy }: Pick<ChangeNeeds, 'policy'>, { password, email 
   if (password !== undefined) requireGoodPassword(policy, password, email ?? user.email, invalidPassword)
 }
 
-/** A record after a change, with the events of the change; no events if nothing changed. */
+/** A record after a change, with the events of the change. Without events there is nothing to write. */
 export interface Changed {
   readonly user: User
   readonly events: readonly AccountEvent[]
@@ -140,7 +142,7 @@ export function forcedBy({ by, isForced = false }: Pick<ChangeRequest, 'by' | 'i
 
 /** The changed record, with the event of the fields that really changed. */
 export function changed(
-  needs: Pick<ChangeNeeds, 'policy' | 'fieldRules'>,
+  needs: Pick<ChangeNeeds, 'policy' | 'fieldRules' | 'reportsUnchanged'>,
   fresh: User,
   { changes, values, hash, keptSid, metadata }: PreparedChanges,
 ): Changed {
@@ -172,7 +174,7 @@ export function changed(
   }
   if (made.isActive === false) user = endSessions(user, metadata.at)
 
-  if (Object.keys(made).length === 0) return { user: fresh, events: [] }
+  if (Object.keys(made).length === 0 && !needs.reportsUnchanged) return { user: fresh, events: [] }
   const sessionsEnded = user.sessions.generation !== fresh.sessions.generation
   return { user, events: [updatedEvent(user, made, metadata, { sessionsEnded })] }
 }

@@ -71,6 +71,7 @@ export function portsOf(settings: Settings, opened: Opened) {
     newAddressTokens: settings.security.confirmEmailChange ? { tokens, keyRing, clock, lifetimes } : null,
     validatePassword: passwordValidation({ eventHandlers, tenant, clock, newId }),
     verifiesNewUsers: settings.mail.url !== 'off' && settings.mail.verifyOnRegister,
+    reportsUnchanged: settings.users.reportsUnchanged,
     requiresSession: settings.verification.requiresSession,
     maxOpenJourneys: settings.security.maxOpenJourneys,
     lifetimes,

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { maxLifetimeSeconds } from '../../../adapters/credentials/options.ts'
 import { greatestCost } from '../../../adapters/crypto/cost-bounds.ts'
-import { fieldsSchema } from '../../../adapters/fields/field-schema.ts'
+import { fieldsSettings } from '../../../adapters/fields/field-schema.ts'
 import { seconds } from './fields.ts'
 
 export const passwords = Type.Object({
@@ -114,11 +114,11 @@ const figure = (standard: number, description: string) =>
   Type.Integer({ minimum: 1, maximum: 1_000_000, default: standard, description })
 
 export const users = Type.Object({
-  fields: fieldsSchema,
-  unknownFields: Type.Enum(['drop', 'refuse'], {
-    default: 'drop',
+  ...fieldsSettings,
+  reportsUnchanged: Type.Boolean({
+    default: false,
     description:
-      'Fields of a registration or a change that are not declared, or that users may not write: `drop` ignores them and logs each name once, `refuse` answers 422.',
+      'Calls `on_after_update` also for a `PATCH` that changes nothing, as fastapi-users does, with empty `changes`.',
   }),
   selfDeletion: Type.Boolean({
     default: false,
