@@ -26,6 +26,11 @@ const spellings: readonly (readonly [text: string, sameAs: string | null])[] = [
   ['fi', 'fi'],
 ]
 
+const withLoginName = {
+  users: { fields: { name: { type: 'string', unique: true } } },
+  backends: { jwt: { transport: { kind: 'bearer' }, strategy: { kind: 'jwt' }, loginBy: ['email', 'name'] } },
+}
+
 const icu = (locale: string) =>
   inPostgres(`PostgreSQL of ICU's locale ${locale}`, `TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE '${locale}'`)
 
@@ -44,7 +49,8 @@ for (const deployment of [
     before(async function () {
       await needsDeployment(this, deployment)
       settings = await deployment.settings()
-      service = await startTestService({ ...settings, ...quickest, PORTCULLIS_LIMITS__ENABLED: 'false' })
+      const env = { ...settings, ...quickest, PORTCULLIS_LIMITS__ENABLED: 'false' }
+      service = await startTestService(env, { files: { 'portcullis.config.json': withLoginName } })
     })
 
     after(async () => {
@@ -52,21 +58,24 @@ for (const deployment of [
       await deployment.remove(settings)
     })
 
-    it('name the same users at registration and login as on every other store', async () => {
+    it('name the same users at registration and login as on every other store, also as login names', async () => {
       const url = service?.url ?? ''
+      const whoIs = async (loginName: string): Promise<string> => {
+        const { body } = await call(url, 'GET', '/users/me', { bearer: await logIn(url, loginName) })
+        return (body as { id: string }).id // safe: as described, or `call` throws
+      }
       const addressOf = (text: string) => `o${text}o@example.com`
       const known = new Map<string, string>()
       const found: unknown[] = []
       for (const [text] of spellings) {
-        const json = { email: addressOf(text), password: goodPassword }
+        const json = { email: addressOf(text), password: goodPassword, name: `o${text}o` }
         const { status } = await call(url, 'POST', '/auth/register', { json })
         if (status === 422) {
           found.push([text, null])
           continue
         }
-        const bearer = await logIn(url, addressOf(text))
-        const { body } = await call(url, 'GET', '/users/me', { bearer })
-        const { id } = body as { id: string } // safe: as described, or `call` throws
+        const id = await whoIs(addressOf(text))
+        expect(await whoIs(`o${text}o`), `the login name o${text}o`).to.equal(id)
         expect(status, text).to.equal(known.has(id) ? 400 : 201)
         known.set(id, known.get(id) ?? text)
         found.push([text, known.get(id)])

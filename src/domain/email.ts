@@ -64,7 +64,7 @@ export function isEmail(value: unknown): value is Email {
 }
 
 /** Removes white space and bidi marks. Takes linear time: a pattern for trailing spaces would take quadratic time. */
-function withoutOuterMarks(text: string): string {
+export function withoutOuterMarks(text: string): string {
   let start = 0
   let end = text.length
   while (outer.test(text.charAt(start))) start++
@@ -75,9 +75,12 @@ function withoutOuterMarks(text: string): string {
 /** The key of an address, equal for all spellings of it. */
 export function emailKey(email: Email): EmailKey {
   const at = email.lastIndexOf('@')
-  // `toLowerCase` turns Σ into ς at the end of a word and into σ elsewhere. The key has σ for all three.
-  const local = email.slice(0, at).toLowerCase().replaceAll('ς', 'σ').normalize('NFC')
-  return `${local}@${hostname(email.slice(at + 1)) ?? ''}` as EmailKey
+  return `${folded(email.slice(0, at))}@${hostname(email.slice(at + 1)) ?? ''}` as EmailKey
+}
+
+/** Equal for all spellings of a text. `toLowerCase` turns Σ into ς at the end of a word and into σ elsewhere; here it is always σ. */
+export function folded(text: string): string {
+  return text.normalize('NFC').toLowerCase().replaceAll('ς', 'σ').normalize('NFC')
 }
 
 /**

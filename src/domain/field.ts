@@ -1,3 +1,5 @@
+import { isLoginName } from './login-name.ts'
+
 /** A value of a field that the deployer declares (`users.fields`). `null`: the user has none. */
 export type FieldValue = string | number | boolean | readonly string[] | null
 export type FieldValues = Readonly<Record<string, FieldValue>>
@@ -31,6 +33,8 @@ export interface Field {
   readonly isPrivate: boolean
   /** How values are compared that no two users may share; `null` if they may. */
   readonly unique: 'exact' | 'ignore_case' | null
+  /** Users may log in by it (`backends.<name>.loginBy`). */
+  readonly isLoginName: boolean
   /** Whether new JWTs have it. */
   readonly isClaim: boolean
   readonly atRegistration: 'required' | 'optional' | 'no'
@@ -108,6 +112,9 @@ function faultOfText(field: Field, text: string): OwnFieldFault | null {
   const { minLength, maxLength, options, pattern } = field
   // PostgreSQL stores neither.
   if (!text.isWellFormed() || text.includes('\0')) return fault(field, ...kinds.string)
+  if (field.isLoginName && !isLoginName(text)) {
+    return fault(field, 'value_error', 'Value error, a login name has no @-sign, and no white space around it')
+  }
   if (options !== null) {
     if (options.includes(text)) return null
     const quoted = options.map((option) => `'${option}'`)

@@ -1,3 +1,4 @@
+import { folded } from './email.ts'
 import { type Field, type FieldValue, type FieldValues, fault, faultOf, type OwnFieldFault } from './field.ts'
 import { InvalidInput } from './refusal.ts'
 
@@ -159,11 +160,6 @@ export function keyOf({ unique }: Pick<Field, 'unique'>, value: FieldValue): str
   if (unique === null || value === null) return null
   const text = String(value)
   return unique === 'exact' ? text.normalize('NFC') : folded(text)
-}
-
-/** Equal for all spellings of a text, as `emailKey` compares addresses. */
-export function folded(text: string): string {
-  return text.normalize('NFC').toLowerCase().replaceAll('ς', 'σ').normalize('NFC')
 }
 
 /** JSON has no `-0`. */

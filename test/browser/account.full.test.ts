@@ -79,12 +79,12 @@ describe('the pages at /account in a browser', () => {
     await service?.stop()
   })
 
-  async function openBrowser(locale: string, width = 1280): Promise<void> {
+  async function openBrowser(locale: string, width = 1280, { url } = service): Promise<void> {
     watched = await watchedPage(browser, { locale, viewport: { width, height: 800 } })
     page = watched.page
     page.context().on('request', (request) => {
       const { origin } = new URL(request.url())
-      if (origin !== service.url && origin !== 'http://localhost:1') watched.complaints.push(request.url())
+      if (origin !== url && origin !== 'http://localhost:1') watched.complaints.push(request.url())
     })
   }
 
@@ -434,6 +434,38 @@ describe('the pages at /account in a browser', () => {
     expect(await page.inputValue('#username')).to.equal(email)
     await page.reload()
     expect(await page.inputValue('#username')).to.equal('')
+  })
+
+  it('take a login name in place of the address, but not along to another page', async () => {
+    const settings = {
+      users: { fields: { username: { type: 'string', unique: true, title: { de: 'Benutzername' } } } },
+      backends: {
+        cookie: { transport: { kind: 'cookie' }, strategy: { kind: 'stored' }, loginBy: ['email', 'username'] },
+      },
+    }
+    const named = await startTestService(
+      { PORTCULLIS_STORES__USERS__KIND: 'memory' },
+      { files: { 'portcullis.config.json': settings } },
+    )
+    try {
+      const json = { email: 'lovelace@example.com', password: goodPassword, username: 'ada' }
+      expect((await call(named.url, 'POST', '/auth/register', { json })).status).to.equal(201)
+      await openBrowser('de-AT', 1280, named)
+      await page.goto(`${named.url}/account/sign-in`)
+      await says('label[for=username]', 'E-Mail oder Benutzername')
+      await page.fill('#username', 'Ada')
+      await page.click('a[data-page-name=forgot]')
+      await page.waitForURL(/\/account\/forgot$/)
+      expect(await page.inputValue('#email')).to.equal('')
+      await page.goBack()
+      await submit({ username: 'Nobody', password: goodPassword })
+      await says('#form-fault', languages['de-AT'].badLogin)
+      await submit({ username: ' ADA ', password: goodPassword })
+      await page.waitForURL(`${named.url}/account`)
+      await says('#email', json.email)
+    } finally {
+      await named.stop()
+    }
   })
 
   it('show a password on request, and hide it before it is sent', async () => {

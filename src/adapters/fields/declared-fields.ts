@@ -2,6 +2,7 @@ import { type Field, type FieldValue, faultOf, type Pattern } from '../../domain
 import type { FieldRules } from '../../domain/fields.ts'
 import type { FieldSettings } from './field-schema.ts'
 import { linearPattern } from './linear-pattern.ts'
+import { type LoginBackends, loginFieldsOf } from './login-field.ts'
 import { isReserved } from './reserved-names.ts'
 
 interface Settings {
@@ -21,10 +22,16 @@ const mostClaimBytes = 2048
 const known = new Map<string, FieldRules>()
 
 /** The rules of fields without an objection. */
-export function fieldRulesOf({ fields, unknownFields }: Settings): FieldRules {
-  const key = JSON.stringify([fields, unknownFields])
+export function fieldRulesOf({ fields, unknownFields }: Settings, backends: LoginBackends = {}): FieldRules {
+  const loginFields = loginFieldsOf(backends)
+  const key = JSON.stringify([fields, unknownFields, [...loginFields]])
   const rules = known.get(key) ?? {
-    fields: new Map(Object.entries(fields).map(([name, given]) => [name, fieldOf(name, given, patternOf(given))])),
+    fields: new Map(
+      Object.entries(fields).map(([name, given]) => {
+        const field = fieldOf(name, given, patternOf(given))
+        return [name, { ...field, isLoginName: loginFields.has(name) }]
+      }),
+    ),
     refusesUnknown: unknownFields === 'refuse',
   }
   known.set(key, rules)
@@ -138,6 +145,7 @@ function fieldOf(name: string, given: FieldSettings, pattern: Pattern | null): F
     isReadOnly: given.readOnly,
     isPrivate: given.private,
     unique: !unique ? null : caseSensitive ? 'exact' : 'ignore_case',
+    isLoginName: false,
     isClaim: given.claim,
     atRegistration: given.atRegistration,
   }

@@ -127,6 +127,7 @@ export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
         logIn.execute({
           ...input,
           email: isEmail(input.email) ? input.email : null,
+          name: typeof input.name === 'string' ? input.name : null,
           caller: input.caller == null ? undefined : callerOf(input.caller),
           traits: traitsOf(input.traits),
         }),

@@ -137,6 +137,17 @@ export const LoginForm = Type.Object(
   { title: 'Login' },
 )
 
+const loginForms = new Map<string, typeof LoginForm>()
+
+/** The form of a backend with this login field. Backends share it, because compiling its validator takes milliseconds. */
+export function loginForm(field: string | null): typeof LoginForm {
+  if (field === null) return LoginForm
+  const username = text(`The e-mail address, or \`${field}\``)
+  const form = loginForms.get(field) ?? Type.Object({ ...LoginForm.properties, username }, { title: `Login_${field}` })
+  loginForms.set(field, form)
+  return form
+}
+
 const dropped = optional.flag('Type-checked and ignored: only superusers may change it')
 const droppedFlags = { is_active: dropped, is_superuser: dropped, is_verified: dropped }
 

@@ -102,15 +102,20 @@ export class CountedLimits implements Limits {
   }
 
   /** Adds a point to each counter of the attempt, and refuses at the first counter that is over its limit. */
-  async #takePassword({ client, account, device, requestId }: PasswordAttempt, taken: Taken[]): Promise<void> {
+  async #takePassword(attempt: PasswordAttempt, taken: Taken[]): Promise<void> {
+    const { client, device, requestId } = attempt
     const { deviceTokens, attacked } = this.#needs
-    const deviceId = device === null || account === null ? null : deviceTokens.idOf(device, account)
     const perClient = client === null ? [] : countersOf(this.#needs, client, 'passwordsPerClient')
+    this.#refuseAgain(perClient.map(({ key }) => key))
+    const isName = typeof attempt.account === 'function'
+    if (isName) taken.push(...(await this.#take(perClient)))
+    const account = typeof attempt.account === 'function' ? await attempt.account() : attempt.account
+    const deviceId = device === null || account === null ? null : deviceTokens.idOf(device, account)
     const isStranger = client !== null && account !== null && deviceId === null
     const pairs = isStranger ? countersOf(this.#needs, client, 'passwordsBeforePauses', account) : []
-    this.#refuseAgain([...perClient.map(({ key }) => key), ...pairs.map(({ key }) => pauseOf(key))])
+    this.#refuseAgain(pairs.map(({ key }) => pauseOf(key)))
 
-    taken.push(...(await this.#take(perClient)))
+    if (!isName) taken.push(...(await this.#take(perClient)))
     if (account === null) return
     if (deviceId !== null)
       taken.push(...(await this.#take([counterOf(this.#needs, 'passwordsPerDevice', account, deviceId)])))

@@ -12,8 +12,11 @@ export interface Caller {
 export const unknownCaller: Caller = { client: null, device: null }
 
 export interface PasswordAttempt extends Caller {
-  /** The key of the address, whether or not it has an account; `null` for a text that is no address. */
-  readonly account: EmailKey | null
+  /**
+   * The key of the address, whether or not it has an account; `null` for a text that is no address. A function looks up the account
+   * of a login name. It is called within the limits of the client, and returns the typed key if no user has the name.
+   */
+  readonly account: EmailKey | null | (() => Promise<EmailKey>)
   readonly requestId: string
 }
 

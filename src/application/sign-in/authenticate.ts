@@ -8,6 +8,8 @@ export interface Backend {
   readonly name: string
   readonly credentials: Credentials
   readonly requiresVerification: boolean
+  /** The unique field whose values users may type in place of their address; by default there is none. */
+  readonly loginField?: string | null
   /** Whether browsers send its credentials automatically. Only logins through such a backend may be reported as new. */
   readonly isForBrowsers?: boolean
 }

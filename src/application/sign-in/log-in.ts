@@ -1,8 +1,9 @@
-import { type Email, type EmailKey, emailKey } from '../../domain/email.ts'
+import { type Email, emailKey } from '../../domain/email.ts'
+import { loginNameKey } from '../../domain/login-name.ts'
 import { LimitReached, Refusal, Unavailable } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { CausingRequest } from '../event-metadata.ts'
-import { type Limits, unknownCaller } from '../limits/limits.ts'
+import { type Limits, type PasswordAttempt, unknownCaller } from '../limits/limits.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import type { Backend } from './authenticate.ts'
@@ -12,6 +13,17 @@ interface Needs extends CompleteLoginNeeds {
   users: UserStore
   hasher: PasswordHasher
   limits: Limits
+}
+
+/** The text that names an account at a login. */
+export interface LoginNames {
+  readonly email: Email | null
+  readonly name?: string | null
+}
+
+/** The account that a login names. */
+interface Named extends Pick<PasswordAttempt, 'account'> {
+  find(): Promise<User | null>
 }
 
 export class LogIn {
@@ -24,16 +36,17 @@ export class LogIn {
    * Issues a new credential of `backend`. A known credential is never reused (session fixation).
    *
    * @param input.email `null` for a text that is no address; refused after the same work
+   * @param input.name the typed text, which may be a login name of the backend if it is no address
    */
   async execute(
-    input: CausingRequest & LoginClient & { email: Email | null; password: string; backend: Backend },
+    input: CausingRequest & LoginClient & LoginNames & { password: string; backend: Backend },
   ): Promise<LoginResult> {
-    const { email, password, backend, caller, traits, requestId, languages } = input
+    const { password, backend, caller, traits, requestId, languages } = input
     const { client, device } = caller ?? unknownCaller
-    const account = email === null ? null : emailKey(email)
+    const { account, find } = this.#named(input)
 
-    const verified = await this.#needs.limits.password({ client, device, account, requestId }, () =>
-      this.#verify(account, password, client),
+    const verified = await this.#needs.limits.password({ client, device, account, requestId }, async () =>
+      this.#verify(await find(), password, client),
     )
     if (verified === null) throw new Refusal('LOGIN_BAD_CREDENTIALS')
     const { user, needsRehash } = verified
@@ -41,9 +54,30 @@ export class LogIn {
     return await completeLogin(this.#needs, { user, backend, methods: ['pwd'], caller, traits, requestId, languages })
   }
 
-  async #verify(account: EmailKey | null, password: string, client: string | null) {
-    const { users, hasher } = this.#needs
-    const user = account === null ? null : await users.findByEmail(account)
+  /** The user of an address is read within all limits. A login name is read before those of the account, and only once. */
+  #named({ email, name, backend }: LoginNames & { backend: Backend }): Named {
+    const { users } = this.#needs
+    if (email !== null) {
+      const account = emailKey(email)
+      return { account, find: () => users.findByEmail(account) }
+    }
+    const { loginField = null } = backend
+    const key = loginField === null || name == null ? null : loginNameKey(name)
+    if (loginField === null || key === null) return { account: null, find: async () => null }
+    let found: Promise<User | null> | undefined
+    const find = () => {
+      found ??= users.findByField(loginField, key)
+      return found
+    }
+    const account = async () => {
+      const user = await find()
+      return user === null ? key : emailKey(user.email)
+    }
+    return { account, find }
+  }
+
+  async #verify(user: User | null, password: string, client: string | null) {
+    const { hasher } = this.#needs
     // The password of an inactive user is not compared, so the answer does not confirm it.
     const hash = user?.isActive ? user.passwordHash : null
     const verdict = await hasher.verify(password, hash, client)

@@ -1,3 +1,4 @@
+import { loginFieldOf } from '../../adapters/fields/login-field.ts'
 import { journeyCookies } from '../../adapters/http/oauth/journey-cookies.ts'
 import type { MountedProvider } from '../../adapters/http/oauth/mounted-provider.ts'
 import { type DeviceCookie, deviceCookie } from '../../adapters/http/transports/device-cookie.ts'
@@ -24,10 +25,11 @@ export function transportOf({ transport, strategy }: Pick<BackendSettings, 'tran
 
 /** The enabled backends, in order of declaration. */
 export function backendsOf(settings: Settings['backends'], needs: StrategyNeeds): HttpBackend[] {
-  return enabledOf(settings).map(([name, { transport: kind, strategy, requiresVerification }]) => {
+  return enabledOf(settings).map(([name, { transport: kind, strategy, requiresVerification, loginBy }]) => {
     const transport = transportOf({ transport: kind, strategy })
     const credentials = build(strategies, strategy, needs)
-    return { name, requiresVerification, credentials, transport, isForBrowsers: transport.isAmbient }
+    const loginField = loginFieldOf({ loginBy })
+    return { name, requiresVerification, loginField, credentials, transport, isForBrowsers: transport.isAmbient }
   })
 }
 

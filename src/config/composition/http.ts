@@ -1,5 +1,6 @@
 import { registrableDomain } from '../../adapters/addresses/registrable-domain.ts'
 import { fieldRulesOf } from '../../adapters/fields/declared-fields.ts'
+import { loginFieldOf, titledLoginField } from '../../adapters/fields/login-field.ts'
 import { docsRouter } from '../../adapters/http/docs/docs-page.ts'
 import { openapi } from '../../adapters/http/docs/openapi.ts'
 import { withOwnFields } from '../../adapters/http/docs/own-fields.ts'
@@ -124,7 +125,7 @@ function documentOf(settings: Settings, operations: Mounted): object {
   const ofPath = { url: `${base}${pathPrefix}/{tenant}`, variables: { tenant: { default: 'default' } } }
   const service = { url: base || '/' }
   const servers = { service, tenant: by === 'path' ? ofPath : service, header: by === 'header' ? header : null }
-  const rules = fieldRulesOf(settings.users)
+  const rules = fieldRulesOf(settings.users, settings.backends)
   const described = routersOf(settings).map((router) => withOwnFields(router, rules))
   return openapi([...described, operations], backends, version, { ...servers, haveTenants: by !== undefined })
 }
@@ -159,7 +160,10 @@ function routersOf(settings: Settings): PlacedRouter[] {
   const backends = enabledOf(settings.backends).map(([name, own]) => ({ name, own, transport: transportOf(own) }))
   const auth = backends.map((backend) => {
     const place = { prefix: backend.own.prefix, requiresVerification: backend.own.logoutRequiresVerification }
-    return placed(place, authRouter(backend), ({ use }) => ({ ...use, backend: one(use.backends, backend.name) }))
+    return placed(place, authRouter({ ...backend, loginField: loginFieldOf(backend.own) }), ({ use }) => ({
+      ...use,
+      backend: one(use.backends, backend.name),
+    }))
   })
   const others = routers
     .filter(({ name }) => settings.routers[name].enabled)
@@ -231,6 +235,7 @@ function siteOf(settings: Settings, publicUrl: string): Site {
     minPasswordLength: passwords.minLength,
     allowedOrigins: http.allowedOrigins,
     allowsDeletion: users.selfDeletion,
+    loginField: titledLoginField(cookie, users.fields),
     sendsLinkOnSignUp: mail.url !== 'off' && mail.verifyOnRegister && mail.messages.verify,
     marks: used,
     routes: {

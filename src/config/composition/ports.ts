@@ -86,11 +86,11 @@ export function lifetimesOf({ tokens }: Settings): Readonly<Record<RequestPurpos
 
 /** The ports that only users and passwords need. */
 export function userPortsOf(
-  { passwords, users: ofUsers }: Settings,
+  { passwords, users: ofUsers, backends }: Settings,
   { users, ...opened }: Pick<Opened, 'hasher' | 'clock'> & { readonly users: UserStore },
 ) {
   const isCommon = passwords.refusesCommon ? isCommonPassword : () => false
   const policy = { minLength: passwords.minLength, isCommon }
-  const fieldRules = fieldRulesOf(ofUsers)
+  const fieldRules = fieldRulesOf(ofUsers, backends)
   return { ...opened, users: declaredUsers(users, fieldRules), fieldRules, policy, newId, timers, random: Math.random }
 }

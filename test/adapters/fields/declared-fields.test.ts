@@ -56,6 +56,29 @@ describe('declared fields', () => {
     })
   }
 
+  const name = { ...text, unique: true }
+  const unfit: readonly (readonly [title: string, loginBy: string[], field: object, words: string])[] = [
+    ['that leaves the address out', ['name'], name, 'must have email'],
+    ['with two fields', ['email', 'name', 'other'], name, 'can have one field beside email'],
+    ['that is not declared', ['email', 'nickname'], name, 'nickname, which is not declared'],
+    ['that is not declared, but a name of every object', ['email', 'constructor'], name, 'which is not declared'],
+    ['that is not unique', ['email', 'name'], text, 'must be unique'],
+    ['that is case-sensitive', ['email', 'name'], { ...name, caseSensitive: true }, 'not caseSensitive'],
+    ['that is a number', ['email', 'name'], { type: 'integer', unique: true }, 'must be a string'],
+    ['that is a date', ['email', 'name'], { ...name, format: 'date' }, 'must be a string'],
+  ]
+  for (const [title, loginBy, field, words] of unfit) {
+    it(`refuse a login name ${title}`, async () => {
+      const faults = await faultsOf({ name: field, other: name }, { backends: { jwt: { loginBy } } })
+      expect(faults.map(({ path }) => path)).to.deep.equal(['backends.jwt.loginBy'])
+      expect(faults[0]?.message).to.include(words)
+    })
+  }
+
+  it('allow a login name of a disabled backend to be anything', async () => {
+    expect(await faultsOf({}, { backends: { jwt: { enabled: false, loginBy: ['name'] } } })).to.deep.equal([])
+  })
+
   it('refuse __proto__', async () => {
     const faults = await folder.faults(JSON.parse('{"users":{"fields":{"__proto__":{"type":"string"}}}}'))
     expect(faults.map(({ path }) => path)).to.deep.equal(['users.fields.__proto__'])

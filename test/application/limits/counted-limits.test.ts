@@ -191,6 +191,20 @@ describe('the limits of passwords', () => {
     expect(await logIn()).to.match(/^passwordsPerClient/)
   })
 
+  it('look up a login name within the limit of the client, and count the account that is found', async () => {
+    const { verify } = scene({ passwordsPerClient: 2, passwordsPerAccount: 1 })
+    let looked = 0
+    const account = async () => {
+      looked += 1
+      return ada
+    }
+    expect(await verify(false, { ...attempt, account })).to.equal('wrong')
+    expect(await verify(false)).to.match(/^passwordsPerAccount/)
+    expect(await verify(false, { ...attempt, account: grace })).to.equal('wrong')
+    for (let at = 0; at < 2; at++) expect(await verify(true, { ...attempt, account })).to.match(/^passwordsPerClient/)
+    expect(looked).to.equal(1)
+  })
+
   it('remember 10 000 refusals at most, so that a flood from many clients fills no memory', async () => {
     const { limiter, limits } = scene({ oauthRequestsPerClient: 0 })
     const refuse = (client: string) =>

@@ -102,6 +102,40 @@ describe('the use cases under limits', () => {
     expect(clients).to.deep.equal(Array(4).fill('192.0.2.1'))
   })
 
+  it('LogIn reads a login name once, whether or not a user has it, and counts it for the account or as typed', async () => {
+    const { needs, state, user, account, backend } = await scene()
+    const read: unknown[] = []
+    const users = {
+      ...needs.users,
+      findByEmail: async () => expect.fail('it was read'),
+      async findByField(field: string, key: string) {
+        read.push([field, key])
+        return key === 'ada' ? user : null
+      },
+    }
+    const logIn = new LogIn({ ...needs, users })
+    const attempt = (name: string, field: string | null = 'username') =>
+      faultOf(
+        logIn.execute({
+          email: null,
+          name,
+          password: 'wrong',
+          requestId,
+          caller,
+          backend: { ...backend, loginField: field },
+        }),
+      )
+    for (const name of [' ADA', 'Nobody', 'no@body']) await attempt(name)
+    await attempt('ada', null)
+    const counted = state.attempts.map((one) => one.account)
+    const keys = await Promise.all(counted.map((one) => (typeof one === 'function' ? one() : one)))
+    expect(keys).to.deep.equal([account, 'nobody', null, null])
+    expect(read).to.deep.equal([
+      ['username', 'ada'],
+      ['username', 'nobody'],
+    ])
+  })
+
   it('LogIn neither reads a user nor hashes a password beyond a limit', async () => {
     const { needs, state, user, backend, clients } = await scene()
     const users = { ...needs.users, findByEmail: async () => expect.fail('it was read') }

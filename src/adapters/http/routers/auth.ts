@@ -2,7 +2,7 @@ import type { LogIn } from '../../../application/sign-in/log-in.ts'
 import type { LogOut } from '../../../application/sign-in/log-out.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { routes } from '../routes.ts'
-import { LoginForm, parseAddress } from '../schemas.ts'
+import { loginForm, parseAddress } from '../schemas.ts'
 import type { DeviceCookie } from '../transports/device-cookie.ts'
 import { type HttpBackend, loginReply } from '../transports/http-backend.ts'
 
@@ -13,8 +13,10 @@ interface Use {
   deviceCookie: DeviceCookie
 }
 
+type LoginRoutes = Pick<HttpBackend, 'name' | 'transport' | 'loginField'>
+
 /** The router of a backend. */
-export function authRouter({ name, transport }: Pick<HttpBackend, 'name' | 'transport'>): Router<Use> {
+export function authRouter({ name, transport, loginField = null }: LoginRoutes): Router<Use> {
   return {
     tag: 'auth',
     endpoints: [
@@ -23,15 +25,15 @@ export function authRouter({ name, transport }: Pick<HttpBackend, 'name' | 'tran
         summary: `Log in (${name})`,
         ownOriginsOnly: transport.isAmbient,
         encoding: 'form',
-        body: LoginForm,
+        body: loginForm(loginField),
         replies: transport.replies,
         refusals: ['LOGIN_BAD_CREDENTIALS', 'LOGIN_USER_NOT_VERIFIED'],
         async handle({ body, requestId, languages, caller, traits, isForeign }, { logIn, backend, deviceCookie }: Use) {
           const parsed = parseAddress(body.username)
           const email = 'email' in parsed ? parsed.email : null
-          const { password } = body
+          const { username: name, password } = body
           const client = { caller, traits: traits() }
-          const result = await logIn.execute({ email, password, backend, requestId, languages, ...client })
+          const result = await logIn.execute({ email, name, password, backend, requestId, languages, ...client })
           // By a form, any page could replace the visitor's device cookie.
           return loginReply(backend, result, isForeign() ? null : deviceCookie)
         },

@@ -1,6 +1,6 @@
 import { costObjection } from '../../../adapters/crypto/cost-bounds.ts'
 import { secretObjection } from '../../../adapters/crypto/secret-objection.ts'
-import { objectionsToFields } from '../../../adapters/fields/declared-fields.ts'
+import { objectionsToFieldSettings } from '../../../adapters/fields/field-settings.ts'
 import { pagePaths, routes } from '../../../adapters/http/routes.ts'
 import { objectionsToCookie } from '../../../adapters/http/transports/cookie.ts'
 import { parseMailUrl } from '../../../adapters/mail/mail-url.ts'
@@ -37,18 +37,7 @@ export function* objectionsTo(settings: Settings): Generator<Objection> {
   yield* judgeBase(settings)
   yield* judgePasswords(settings)
   yield* judgeMail(settings)
-  yield* judgeFields(settings)
-}
-
-function* judgeFields({ users: { fields }, providers }: Settings): Generator<Objection> {
-  for (const [path, message] of objectionsToFields(fields)) yield [`users.fields${path && `.${path}`}`, message]
-  for (const [name, provider] of enabledOf(providers)) {
-    for (const field of Object.keys(provider.fields)) {
-      const path = `providers.${name}.fields.${field}`
-      if (!Object.hasOwn(fields, field)) yield [path, 'is not declared in users.fields', ['users.fields']]
-      else if (fields[field]?.readOnly) yield [path, `is read-only: people may choose their data at ${name}`]
-    }
-  }
+  yield* objectionsToFieldSettings(settings)
 }
 
 function* judgeStores({ stores }: Settings): Generator<Objection> {

@@ -1,5 +1,6 @@
 // The sections whose kinds come from the lists in `config/plugins/`.
 import Type from 'typebox'
+import { loginBySetting } from '../../../adapters/fields/login-field.ts'
 import type { StoreRole } from '../../../adapters/stores/store-backend.ts'
 import type { OptionsPart } from '../../plugins/plugin.ts'
 import { providers } from '../../plugins/providers.ts'
@@ -60,6 +61,7 @@ const backend = Type.Object({
   prefix: Type.Optional(prefix({ otherwise: '`/auth/<name>`' })),
   requiresVerification: verifiedOnly('The login refuses users without a verified address.'),
   logoutRequiresVerification: verifiedOnly('The logout refuses users without a verified address: 403.'),
+  loginBy: loginBySetting,
   transport: oneOf(transports, 'How the client sends the credential'),
   strategy: oneOf(strategies, 'Kind of the credential'),
 })

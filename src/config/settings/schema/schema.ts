@@ -148,6 +148,7 @@ export interface BackendSettings {
   readonly prefix: string
   readonly requiresVerification: boolean
   readonly logoutRequiresVerification: boolean
+  readonly loginBy: readonly string[]
   readonly transport: OptionsOf<(typeof transports)[number]>
   readonly strategy: OptionsOf<(typeof strategies)[number]>
 }

@@ -12,11 +12,11 @@ type Compose = (texts: Texts, site: Site) => Body
 
 /** The content of each page below its title. Each page has at most one form, so that password managers know what it is for. */
 export const bodies: Readonly<Record<PageName, Compose>> = {
-  'sign-in': (texts, { routes, providers }) => ({
+  'sign-in': (texts, { routes, providers, loginField }) => ({
     title: texts.signIn.title,
     content: html`<div id="step">
 ${form(texts.signIn.button, [
-  field('username', texts.email, { autocomplete: 'username' }),
+  field('username', loginLabel(texts, loginField), { autocomplete: 'username', isText: loginField !== null }),
   field('password', texts.password, { autocomplete: 'current-password', show: texts.script.show }),
 ])}
 ${buttonsOf(texts, providers)}
@@ -181,12 +181,15 @@ interface FieldOptions {
   readonly autocomplete: 'username' | 'email' | 'current-password' | 'new-password'
   readonly hint?: string
   readonly isOptional?: boolean
+  /** A login name is no address. */
+  readonly isText?: boolean
   /** The text of the button that shows a password. */
   readonly show?: string
 }
 
-function field(name: string, label: string, { autocomplete, hint, isOptional = false, show = '' }: FieldOptions): Html {
-  const type = autocomplete.endsWith('password') ? 'password' : 'email'
+function field(name: string, label: string, options: FieldOptions): Html {
+  const { autocomplete, hint, isOptional = false, isText = false, show = '' } = options
+  const type = autocomplete.endsWith('password') ? 'password' : isText ? 'text' : 'email'
   const described = hint === undefined ? `${name}-fault` : `${name}-hint ${name}-fault`
   const input = html`<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" autocapitalize="off" spellcheck="false" aria-describedby="${described}"${isOptional ? null : ' required'}>`
   return html`<div class="field">
@@ -195,6 +198,13 @@ ${type === 'password' ? html`<div class="secret">${input}${reveal(name, show)}</
 ${hint === undefined ? null : html`<p class="hint" id="${name}-hint">${hint}</p>`}
 <p class="fault" id="${name}-fault"></p>
 </div>`
+}
+
+function loginLabel(texts: Texts, field: Site['loginField']): string {
+  if (field === null) return texts.email
+  const { name, title } = field
+  const titled = title[texts.language] ?? title.en ?? Object.values(title)[0] ?? name
+  return texts.emailOr.replace('{field}', () => titled)
 }
 
 /** Its name is "Show" and the label of the field. */

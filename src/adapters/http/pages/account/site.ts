@@ -14,6 +14,8 @@ export interface Site extends Pick<PageData, 'routes' | 'providers' | 'sendsLink
   readonly allowedOrigins: readonly string[]
   /** Whether users may delete their own account. */
   readonly allowsDeletion: boolean
+  /** The field of users that the sign-in takes in place of the address, with its titles by language; `null` if there is none. */
+  readonly loginField: { readonly name: string; readonly title: Readonly<Record<string, string>> } | null
   /** The SVG images of the presets in use, by the kind of the provider. */
   readonly marks: Readonly<Record<string, string>>
 }

@@ -129,8 +129,10 @@ if (addressField !== null) {
   tabStorage?.removeItem(addressKey)
 }
 
-// Links between the pages keep the way back and the typed address.
+// Links between the pages keep the way back and the typed address, but no login name.
 for (const link of document.querySelectorAll<HTMLAnchorElement>('a[data-page-name]')) {
   link.href = pageUrl(link.dataset.pageName as PageName) // safe: the markup names pages only
-  link.addEventListener('click', () => addressField && keepAddress(addressField.value))
+  link.addEventListener('click', () => {
+    if (addressField?.value.includes('@')) keepAddress(addressField.value)
+  })
 }

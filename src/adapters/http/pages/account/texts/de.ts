@@ -4,6 +4,7 @@ import type { Texts } from './en.ts'
 export const de: Texts = {
   language: 'de',
   email: 'E-Mail-Adresse',
+  emailOr: 'E-Mail oder {field}',
   password: 'Passwort',
   newPassword: 'Neues Passwort',
   currentPassword: 'Aktuelles Passwort',

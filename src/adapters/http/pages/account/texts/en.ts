@@ -4,6 +4,7 @@ import { maxPasswordBytes, type PasswordRule } from '../../../../../domain/passw
 export const en = {
   language: 'en',
   email: 'Email address',
+  emailOr: 'Email or {field}',
   password: 'Password',
   newPassword: 'New password',
   currentPassword: 'Current password',

@@ -1,17 +1,22 @@
 import { attempt, finish, offerProviders, onSubmit, sendLinkOnClick } from '../form.ts'
-import { data, element, notice, parameters, say, takeError, texts, wayOn } from '../page.ts'
+import { byId, data, element, notice, parameters, say, takeError, texts, wayOn } from '../page.ts'
 import { codeOf, logIn, Problem, problemOf, signedIn } from '../requests.ts'
+
+const takesNames = byId<HTMLInputElement>('username').type === 'text'
 
 onSubmit(async ({ username = '', password = '' }) => {
   // The service answers to each of them that the address or the password is wrong.
   if (username.trim() === '') throw new Problem('', '', { username: texts.fieldMissing })
-  if (!username.includes('@')) throw new Problem('', '', { username: texts.fieldInvalid })
+  const isAddress = username.includes('@')
+  if (!isAddress && !takesNames) throw new Problem('', '', { username: texts.fieldInvalid })
   if (password === '') throw new Problem('', '', { password: texts.fieldMissing })
   try {
     await logIn(username, password)
     location.assign(wayOn)
   } catch (problem) {
-    if (codeOf(problem) !== 'LOGIN_USER_NOT_VERIFIED' || data.routes.verify === null) throw problem
+    // Only an address can get a link.
+    const isUnverified = codeOf(problem) === 'LOGIN_USER_NOT_VERIFIED'
+    if (!isUnverified || !isAddress || data.routes.verify === null) throw problem
     const button = element('button', { type: 'button' }, texts.resend)
     sendLinkOnClick(button, username)
     finish(texts.titles.verify, texts.errors.LOGIN_USER_NOT_VERIFIED, button)
