@@ -14,7 +14,7 @@ export function configurationPage(): string {
       leaves.filter((leaf) => groupOf(leaf) === group),
     )
   })
-  return `${[introduction, profiles(leaves), ...sections].join('\n\n')}\n`
+  return `${[introduction, profiles(leaves), preset(leaves), ...sections].join('\n\n')}\n`
 }
 
 /** The table of the settings whose defaults differ between the profiles. */
@@ -28,6 +28,20 @@ function profiles(leaves: readonly Leaf[]): string {
   return [
     profilesIntroduction,
     ['| Setting | `compatible` | `hardened` | Reason |', '|---|---|---|---|', ...rows].join('\n'),
+  ].join('\n\n')
+}
+
+/** The table of the settings whose defaults differ with the preset. */
+function preset(leaves: readonly Leaf[]): string {
+  const rows = leaves.flatMap(({ path, schema, kinds }) => {
+    const { default: standard, fastapiUsers } = annotations(schema)
+    if (fastapiUsers === undefined) return []
+    const only = kinds.length === 0 ? '' : ` (${kinds.join(', ')})`
+    return `| \`${shownPath(path)}\`${only} | \`${String(standard)}\` | \`${String(fastapiUsers)}\` | ${cell(descriptionOf({ schema, kinds: [] }))} |`
+  })
+  return [
+    presetIntroduction,
+    ['| Setting | Default | With the preset | Meaning |', '|---|---|---|---|', ...rows].join('\n'),
   ].join('\n\n')
 }
 
@@ -66,8 +80,9 @@ function isOfEveryKind({ path, kinds }: Leaf, leaves: readonly Leaf[]): boolean 
 
 /** The default. */
 export function standardOf({ schema }: Pick<Leaf, 'schema'>): string {
-  const { default: standard, otherwise, hardened } = annotations(schema)
+  const { default: standard, otherwise, hardened, fastapiUsers } = annotations(schema)
   if (otherwise !== undefined) return otherwise
+  if (fastapiUsers !== undefined) return `\`${String(standard)}\`; \`${String(fastapiUsers)}\` with \`compat.preset\``
   if (hardened !== undefined)
     return `\`${String(standard)}\`; \`${String(hardened.value)}\` in the profile \`hardened\``
   if (standard === undefined) return 'required in a new entry'
@@ -123,6 +138,16 @@ default, behaves like fastapi-users. \`hardened\` is recommended for a public se
 
 \`hardened\` does not refuse the login of users whose address is not verified: they verify it within a session.
 If every backend has \`requiresVerification\`, set \`verification.requiresSession: false\`. Otherwise nobody can log in to verify.`
+
+const presetIntroduction = `## Preset
+
+\`compat.preset: "fastapi-users"\` sets the defaults of these settings together, so that a front end of an app with fastapi-users works
+unchanged, and so does a client that was generated from its \`/openapi.json\`. A setting that you give takes precedence. A tenant may
+have a preset of its own; the document follows the preset of the whole service.
+
+The preset never lets a state of a sign-in at a provider be used twice, never turns PKCE off, and never turns \`associateByEmail\` on.
+It cannot know the arguments of your routers: [fastapi-users.md](fastapi-users.md#settings-for-arguments-of-fastapi-users) has their
+settings, such as those for \`requires_verification=True\`.`
 
 const introduction = `# Configuration
 

@@ -29,6 +29,15 @@ export interface Arrival {
   readonly recognised: (returnTo: string | null) => void
 }
 
+/** The state is none of a journey under way. */
+export class UnknownState extends Refusal {
+  readonly isExpired: boolean
+  constructor(isExpired: boolean) {
+    super('OAUTH_INVALID_STATE')
+    this.isExpired = isExpired
+  }
+}
+
 export interface ReturnNeeds {
   oauthStates: OAuthStateStore
   limiter: Limiter
@@ -54,6 +63,8 @@ export async function identityOf(
   const ours = state !== null && begun !== null && isOurs(needs, begun, state, arrival, by) ? { ...begun, state } : null
   if (ours !== null) arrival.recognised(ours.returnTo)
   if (error !== null || code === null) throw new Refusal('OAUTH_CODE_REFUSED')
+  if (begun === null) throw new UnknownState(false)
+  if (begun.expiresAt <= needs.clock()) throw new UnknownState(true)
   // A journey that an older release began has no sealed secrets.
   const secrets = ours?.sealedSecrets ? needs.keyRing.unsealJourney(ours.sealedSecrets, ours.digest) : null
   if (ours === null || secrets === null) throw new Refusal('OAUTH_INVALID_STATE')

@@ -80,6 +80,7 @@ export function mountedProviders(
         checkedReturn(given, { ownOrigin: new URL(publicUrl).origin, allowedOrigins: settings.http.allowedOrigins }),
       failurePage: settings.pages.enabled ? `${publicUrl}/account` : null,
       cookies,
+      stateCodes: settings.compat.stateCodes,
       report: (failure, requestId) => reportProvider(log, name, failure, requestId),
     }
   }

@@ -1,7 +1,9 @@
 import { registrableDomain } from '../../adapters/addresses/registrable-domain.ts'
 import { fieldRulesOf } from '../../adapters/fields/declared-fields.ts'
 import { loginFieldOf, titledLoginField } from '../../adapters/fields/login-field.ts'
+import { withForms } from '../../adapters/http/docs/answer-forms.ts'
 import { docsRouter } from '../../adapters/http/docs/docs-page.ts'
+import { asFastApi } from '../../adapters/http/docs/fastapi.ts'
 import { openapi } from '../../adapters/http/docs/openapi.ts'
 import { withOwnFields } from '../../adapters/http/docs/own-fields.ts'
 import type { Mounted, Router } from '../../adapters/http/endpoint.ts'
@@ -13,6 +15,7 @@ import { markPath, type Site } from '../../adapters/http/pages/account/site.ts'
 import { frontDoorRouter } from '../../adapters/http/pages/front-door.ts'
 import { mailboxRouter } from '../../adapters/http/pages/mailbox-page.ts'
 import { comingBack, hasTryPage, tryRouter } from '../../adapters/http/pages/try-page.ts'
+import { answerForms } from '../../adapters/http/pipeline/answer-forms.ts'
 import { clientAddresses } from '../../adapters/http/pipeline/client-address.ts'
 import { traitsOf } from '../../adapters/http/pipeline/client-traits.ts'
 import { identifying } from '../../adapters/http/pipeline/identify.ts'
@@ -79,6 +82,7 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
     traitsOf: (request) => traitsOf(clientOf(request), request.headers['user-agent']),
     limits: ports.limits,
     fieldRules: ports.fieldRules,
+    formed: answerForms(settings.compat),
     removeRepeated,
   }
   const ofPages = (routers: readonly Router<unknown>[]) =>
@@ -127,7 +131,9 @@ function documentOf(settings: Settings, operations: Mounted): object {
   const servers = { service, tenant: by === 'path' ? ofPath : service, header: by === 'header' ? header : null }
   const rules = fieldRulesOf(settings.users, settings.backends)
   const described = routersOf(settings).map((router) => withOwnFields(router, rules))
-  return openapi([...described, operations], backends, version, { ...servers, haveTenants: by !== undefined })
+  const own = openapi([...described, operations], backends, version, { ...servers, haveTenants: by !== undefined })
+  const document = withForms(own, settings.compat)
+  return settings.compat.documentNames ? asFastApi(document) : document
 }
 
 /** The use cases of an open tenant, and the other parts that handlers need. */

@@ -22,8 +22,6 @@ export interface Reading {
   readonly faults: readonly Fault[]
 }
 
-const profilePath = 'security.profile'
-
 /** Takes each leaf from the environment, otherwise from the file, otherwise its default, and checks it by the schema. */
 export function readSettings(schema: TSchema, file: unknown, environment: readonly Assignment[]): Reading {
   const sources = new Map<string, Source>()
@@ -31,9 +29,13 @@ export function readSettings(schema: TSchema, file: unknown, environment: readon
   const unread = new Set(environment)
   /** The kind of each union, by its path. */
   const kinds = new Map<string, string>()
-  // The profile decides about defaults, so it is read before them.
-  const given = environment.find(({ path }) => path.join('.') === profilePath)?.value
-  const isHardened = (given ?? valueAt(file, profilePath)) === 'hardened'
+  const isHardened = givenAt('security.profile') === 'hardened'
+  const isPreset = givenAt('compat.preset') === 'fastapi-users'
+
+  /** For settings that decide about defaults, so they are read before them. */
+  function givenAt(path: string): unknown {
+    return environment.find((one) => one.path.join('.') === path)?.value ?? valueAt(file, path)
+  }
 
   function fault(path: readonly string[], message: string, source: Source): undefined {
     faults.push({ path: path.join('.'), message, source })
@@ -120,11 +122,10 @@ export function readSettings(schema: TSchema, file: unknown, environment: readon
   function readLeaf(schema: TSchema, path: readonly string[], given: unknown, defaults: unknown): unknown {
     const assignment = environment.find((one) => samePath(one.path, path))
     if (assignment !== undefined) unread.delete(assignment)
-    const { default: standard, hardened } = annotations(schema)
-    const preset = isHardened ? hardened : undefined
-    const fallback = defaults ?? (preset === undefined ? standard : preset.value)
+    const [standard, ofStandard] = standardOf(schema)
+    const fallback = defaults ?? standard
     const own = assignment === undefined ? given : assignment.value
-    const source = own === undefined ? (preset === undefined ? 'default' : 'profile hardened') : sourceOf(path, given)
+    const source = own === undefined ? ofStandard : sourceOf(path, given)
     const value = own === undefined ? fallback : own
     if (value === undefined) return Type.IsOptional(schema) ? undefined : fault(path, 'is required', source)
     if (value === null && annotations(schema).nullIsNone) {
@@ -137,6 +138,12 @@ export function readSettings(schema: TSchema, file: unknown, environment: readon
     }
     fault(path, `must be ${expectation(schema)}${wrongItems(schema, value, assignment !== undefined)}`, source)
     return fallback
+  }
+
+  function standardOf(schema: TSchema): [unknown, Source] {
+    const { default: standard, hardened, fastapiUsers } = annotations(schema)
+    if (isHardened && hardened !== undefined) return [hardened.value, 'profile hardened']
+    return isPreset && fastapiUsers !== undefined ? [fastapiUsers, 'preset fastapi-users'] : [standard, 'default']
   }
 
   function sourceOf(path: readonly string[], given: unknown): Source {

@@ -28,6 +28,7 @@ describe('an operation', () => {
       ownOrigins: new Set(),
       allowedOrigins: new Set(),
       callerOf: () => caller,
+      formed: (answer) => answer(),
       fieldRules: noFieldRules,
       traitsOf: () => unknownTraits,
       limits: unlimited,

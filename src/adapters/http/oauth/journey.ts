@@ -1,14 +1,15 @@
 import { Type } from 'typebox'
-import type { Arrival, AuthorizationResponse } from '../../../application/oauth/redeem-return.ts'
+import { type Arrival, type AuthorizationResponse, UnknownState } from '../../../application/oauth/redeem-return.ts'
 import type { StartOAuth } from '../../../application/oauth/start-oauth.ts'
 import { CodeRefused, ProviderFailed } from '../../../application/ports/oauth-provider.ts'
 import type { OAuthFlow } from '../../../domain/oauth-state.ts'
 import { Refusal } from '../../../domain/refusal.ts'
 import { type Endpoint, endpoint, type Incoming, type QueryParameter } from '../endpoint.ts'
-import { statusOf } from '../errors.ts'
+import { errorReply, statusOf } from '../errors.ts'
 import type { Reply } from '../reply.ts'
 import type { Route } from '../routes.ts'
 import type { MountedProvider } from './mounted-provider.ts'
+import { stateCode } from './state-code.ts'
 
 const AuthorizationUrl = Type.Object(
   { authorization_url: Type.String({ format: 'uri', description: 'The address to open in the browser' }) },
@@ -131,6 +132,8 @@ export async function finishJourney(
     return withEnd(next === undefined ? reply : { ...seeOther(next), cookies: reply.cookies ?? [] })
   } catch (thrown) {
     const failure = redirects.failure ?? (back === null ? null : mounted.failurePage)
+    if (failure === null && mounted.stateCodes && thrown instanceof UnknownState)
+      return errorReply(400, stateCode(state, thrown.isExpired))
     if (failure === null || !(thrown instanceof Refusal)) throw thrown
     return withEnd(seeOther(withError(failure, thrown, back)))
   }

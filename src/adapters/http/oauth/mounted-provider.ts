@@ -15,6 +15,8 @@ export interface MountedProvider {
   /** The page that shows a refusal if the journey has a way back and `redirects.failure` is missing; `null` for none. */
   readonly failurePage: string | null
   readonly cookies: JourneyCookies
+  /** Answers unknown states by the codes of fastapi-users. */
+  readonly stateCodes: boolean
   /** Tells the operator the reason, which clients do not get. */
   readonly report: (failure: CodeRefused | ProviderFailed, requestId: string) => void
 }

@@ -119,6 +119,7 @@ export interface RoutesNeeds {
   readonly traitsOf: (request: IncomingMessage) => ClientTraits
   readonly limits: Pick<Limits, 'request'>
   readonly fieldRules: FieldRules
+  readonly formed: (answer: () => Promise<Reply>) => Promise<Reply>
   readonly removeRepeated: RemoveRepeated
 }
 
@@ -134,6 +135,7 @@ export const ofNoTenant: RoutesNeeds = {
   traitsOf: () => unknownTraits,
   limits: unlimited,
   fieldRules: noFieldRules,
+  formed: (answer) => answer(),
   removeRepeated: async () => [],
 }
 
@@ -216,7 +218,7 @@ function answerOf<Use>(
 
   return async (ctx, params) => {
     ctx.state.operation = endpoint.operationId
-    const reply = await check(ctx, params)
+    const reply = await needs.formed(() => check(ctx, params))
     const { cookies } = reply
     send(ctx, cookies === undefined ? reply : { ...reply, cookies: await withRemovals(ctx, cookies) })
     if (ctx.state.by) recordUse(ctx.state.by)

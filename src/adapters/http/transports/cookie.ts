@@ -13,6 +13,7 @@ export const cookieOptions = {
     pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$",
     expects: 'a cookie name: letters, digits, - and _, at most 64',
     default: '__Host-session',
+    fastapiUsers: 'fastapiusersauth',
     description: 'Name of the cookie. A `__Host-` name makes browsers refuse a cookie that another host has set.',
   }),
   secure: Type.Boolean({ default: true, description: 'Browsers send the cookie only over HTTPS, and to localhost.' }),

@@ -1,5 +1,11 @@
 /** The source of a value. `file` alone stands for a file whose path is added later. */
-export type Source = 'default' | 'profile hardened' | 'file' | `file ${string}` | `environment ${string}`
+export type Source =
+  | 'default'
+  | 'profile hardened'
+  | 'preset fastapi-users'
+  | 'file'
+  | `file ${string}`
+  | `environment ${string}`
 
 /** One fault of the settings. Its message never repeats a value, except the path of a file. */
 export interface Fault {

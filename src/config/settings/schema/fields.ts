@@ -7,6 +7,8 @@ interface Annotations {
   readonly default?: unknown
   /** The default in the profile `hardened`, if it differs. */
   readonly hardened?: { readonly value: unknown; readonly because: string }
+  /** The default with `compat.preset: "fastapi-users"`, if it differs. */
+  readonly fastapiUsers?: unknown
   /** Completes "must be …" in a fault. */
   readonly expects?: string
   /** Describes a default that depends on other settings. */

@@ -1,4 +1,6 @@
 import Type, { type Static, type TObject, type TSchema } from 'typebox'
+import { pageOptions } from '../../../adapters/http/pages/account/page-options.ts'
+import { compatOptions } from '../../../adapters/http/pipeline/answer-forms.ts'
 import type { StoreRole } from '../../../adapters/stores/store-backend.ts'
 import type { OptionsOf } from '../../plugins/plugin.ts'
 import type { routers } from '../../plugins/routers.ts'
@@ -7,7 +9,7 @@ import type { strategies } from '../../plugins/strategies.ts'
 import type { transports } from '../../plugins/transports.ts'
 import { events, handlers, mail } from './deliveries.ts'
 import { prefix, seconds } from './fields.ts'
-import { docs, http, logs, metrics, pages, tryPage } from './http.ts'
+import { docs, http, logs, metrics, tryPage } from './http.ts'
 import { backendsSchema, type mounting, providersSchema, routersSchema, storeSchema } from './plugins.ts'
 import { limits, passwords, security, tokens, users, verification } from './security.ts'
 import { isGroup } from './tree.ts'
@@ -124,7 +126,8 @@ const common = {
   metrics,
   docs,
   try: tryPage,
-  pages,
+  pages: Type.Object(pageOptions),
+  compat: Type.Object(compatOptions),
 }
 
 /** The settings that may differ between tenants. */
@@ -185,6 +188,7 @@ export interface Settings
     | 'logs'
     | 'metrics'
     | 'docs'
+    | 'compat'
   > {
   /** An absolute path. */
   readonly dataFolder: string

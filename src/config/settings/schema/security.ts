@@ -117,6 +117,7 @@ export const users = Type.Object({
   ...fieldsSettings,
   reportsUnchanged: Type.Boolean({
     default: false,
+    fastapiUsers: true,
     description:
       'Calls `on_after_update` also for a `PATCH` that changes nothing, as fastapi-users does, with empty `changes`.',
   }),
