@@ -1,8 +1,9 @@
 // The time of an answer tells a stranger nothing about an address (OWASP Forgot Password cheat sheet; ASVS 6.3.8). Needs an
 // idle machine.
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { goodPassword } from './support/http/client.ts'
+import { call, goodPassword } from './support/http/client.ts'
 import { figure } from './support/http/figures.ts'
 import { each, sender, type Timed } from './support/http/sender.ts'
 import { distinguishability, shuffled } from './support/http/statistics.ts'
@@ -12,6 +13,10 @@ import { scratchFolder, spawnService } from './support/services/spawned-service.
 
 const mistyped = 'a quite long pass phrase mistyped'
 const kinds = ['unverified', 'verified', 'inactive', 'unknown'] as const
+const withLoginName = {
+  users: { fields: { name: { type: 'string', unique: true } } },
+  backends: { jwt: { transport: { kind: 'bearer' }, strategy: { kind: 'jwt' }, loginBy: ['email', 'name'] } },
+}
 /** A figure that no test reaches. */
 const unmet = 1_000_000
 
@@ -54,6 +59,25 @@ describe('the time of an answer', function () {
     const { logins } = await start(unmet)
     const samples = isLong ? { count: 500, least: 0.44 } : { count: 100, least: 0.38 }
     await expectAlike('wrong password', samples, 400, logins)
+  })
+
+  it('of a refused login by a name does not tell whether a user has the name', async () => {
+    const folder = scratchFolder()
+    await writeFile(join(folder, 'portcullis.config.json'), JSON.stringify(withLoginName))
+    const service = await spawnService({ PORTCULLIS_LIMITS__PASSWORDS_PER_ACCOUNT: `${unmet}` }, folder)
+    const client = sender(service.url, 1)
+    stops.push(client.close, () => service.end('SIGTERM'))
+    const people = Array.from({ length: 10 }, (_, at) => `person_${at}`)
+    for (const name of people) {
+      const json = { email: `${name}@example.com`, password: goodPassword, name }
+      expect((await call(service.url, 'POST', '/auth/register', { json })).status).to.equal(201)
+    }
+    const logIn = (username: string, password: string) => client.postForm('/auth/jwt/login', { username, password })
+    for (let index = 0; index < 20; index++) await logIn(`warm_${index}`, goodPassword)
+    await expectAlike('wrong password', isLong ? { count: 500, least: 0.44 } : { count: 100, least: 0.38 }, 400, {
+      'wrong password': (index) => logIn(one(people, index), mistyped),
+      'unknown name': (index) => logIn(`nobody_${index % 10}`, goodPassword),
+    })
   })
 
   it('of a limited login does not tell it either', async () => {

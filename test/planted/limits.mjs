@@ -199,4 +199,18 @@ export default [
     tests: ['test/adapters/stores/limiter.full.test.ts'],
     only: 'in SQLite',
   },
+  {
+    title: 'a login name has counters of its own beside those of its account',
+    file: 'src/application/sign-in/log-in.ts',
+    text: 'return user === null ? key : emailKey(user.email)',
+    replacement: 'return key',
+    tests: ['test/application/limits/limited-use-cases.test.ts'],
+  },
+  {
+    title: 'a login name is looked up beyond the limit of its client',
+    file: 'src/application/limits/counted-limits.ts',
+    text: 'if (isName) taken.push(...(await this.#take(perClient)))',
+    replacement: '',
+    tests: ['test/application/limits/counted-limits.test.ts'],
+  },
 ]
