@@ -54,9 +54,9 @@ export default [
   {
     title: 'a login beyond a limit reads the user',
     file: 'src/application/sign-in/log-in.ts',
-    text: '    const account = email === null ? null : emailKey(email)\n',
-    replacement: `    const account = email === null ? null : emailKey(email)
-    if (account !== null) await this.#needs.users.findByEmail(account)
+    text: '    const { account, find } = this.#named(input)\n',
+    replacement: `    const { account, find } = this.#named(input)
+    await find()
 `,
     tests: ['test/application/limits/limited-use-cases.test.ts'],
   },
