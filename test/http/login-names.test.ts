@@ -131,6 +131,20 @@ describe('a login name', () => {
   })
 })
 
+it('the form of a login with names has the name of FastAPI, with the preset', async () => {
+  const withPreset = { ...settings, compat: { preset: 'fastapi-users' } }
+  const service = await startTestService({}, { files: { 'portcullis.config.json': withPreset } })
+  try {
+    const { body } = await call(service.url, 'GET', '/openapi.json')
+    const names = Object.keys((body as { components: { schemas: object } }).components.schemas) // safe: our document
+    expect(names.filter((name) => /login/i.test(name))).to.deep.equal(
+      ['jwt', 'cookie', 'other'].map((name) => `Body_auth_${name}_login_auth_${name}_login_post`),
+    )
+  } finally {
+    await service.stop()
+  }
+})
+
 it('without loginBy, a unique field is no login name, and its values may be addresses', async () => {
   const { backends: _, ...others } = settings
   const service = await startTestService({}, { files: { 'portcullis.config.json': others } })

@@ -44,6 +44,8 @@ const nameOf: ReadonlyMap<string, string> = new Map(schemaNames)
 
 /** FastAPI names the schemas of these bodies after their operations. */
 const ofOneOperation = ['Login', 'EmailAddress', 'PasswordReset', 'Verification']
+// The form of a backend with a login name is `Login_<field>`.
+const isOfOneOperation = (name: string): boolean => name.startsWith('Login_') || ofOneOperation.includes(name)
 
 const schemeNames: Readonly<Record<string, string>> = {
   oauth2: 'OAuth2PasswordBearer',
@@ -81,7 +83,7 @@ export function asFastApi(described: object): object {
     )
   }
   for (const [name, schema] of Object.entries(schemas)) {
-    if (!nameOf.has(name) && !ofOneOperation.includes(name)) named[name] = schema
+    if (!nameOf.has(name) && !isOfOneOperation(name)) named[name] = schema
   }
   return {
     ...document,
@@ -114,7 +116,7 @@ export function asFastApi(described: object): object {
         .map(([type, { schema }]) => {
           const name = String(schema.$ref).slice(referenceTo('').length)
           const body = `Body_${operationId}`
-          if (!ofOneOperation.includes(name)) return [type, { schema: renamed(schema) }]
+          if (!isOfOneOperation(name)) return [type, { schema: renamed(schema) }]
           named[body] = { ...schemas[name], title: body }
           return [type, { schema: { $ref: referenceTo(body) } }]
         }),
