@@ -73,6 +73,7 @@ export {
   type UndeliveredRequest,
 } from './application/ports/stores/token-requests.ts'
 export type { TokenStore } from './application/ports/stores/token-store.ts'
+export type { UserIds } from './application/ports/stores/user-ids.ts'
 export type { Taken, UserStore, WriteOptions } from './application/ports/stores/user-store.ts'
 
 // Values and rules
@@ -90,7 +91,10 @@ export type { FieldValue, FieldValues } from './domain/field.ts'
 export { noFields, type UserFields } from './domain/fields.ts'
 export {
   type EventId,
+  type IdKind,
   isUserId,
+  jsonId,
+  kindOf,
   type NewId,
   parseEventId,
   parseUserId,
@@ -140,7 +144,7 @@ export {
 // Handlers, stores and helpers
 export { newId } from './adapters/crypto/new-id.ts'
 export { type HandlerName, type Handlers, handlerNames } from './adapters/events/handlers.ts'
-export type { WireChanges, WireTraits, WireUser } from './adapters/events/handler-arguments.ts'
+export type { WireActor, WireChanges, WireContext, WireTraits, WireUser } from './adapters/events/handler-arguments.ts'
 export type { OpenOwnStore, OwnStore, OwnStoreOptions } from './adapters/stores/own-store.ts'
 export {
   type Lease,

@@ -10,7 +10,7 @@ export function commandOptions(
   warn: (message: string) => void = () => undefined,
 ): OpenOptions {
   const isOneOfMany = pathPrefix !== '' || settings.tenants.by !== undefined
-  return { tenant: id, isOneOfMany, leavesMigrations: true, clock: () => new Date(), warn }
+  return { tenant: id, isOneOfMany, leavesMigrations: true, ids: settings.ids, clock: () => new Date(), warn }
 }
 
 /** Opens and prepares the store of a role for a command, beside a running service. */

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { portsFor, type StoreHandle, type StoreRole } from '../adapters/stores/store-backend.ts'
+import { keepIds, portsFor, type StoreHandle, type StoreRole } from '../adapters/stores/store-backend.ts'
 import type { CausingRequest } from '../application/event-metadata.ts'
 import { unlimited } from '../application/limits/limits.ts'
 import { type LimitState, ReadLimits } from '../application/limits/read-limits.ts'
@@ -16,6 +16,7 @@ import type { Settings } from '../config/settings/schema/schema.ts'
 import type { TenantSettings } from '../config/settings/tenants.ts'
 import { emailKey } from '../domain/email.ts'
 import type { User } from '../domain/user.ts'
+import { orClose } from '../lib/closing.ts'
 import { openRole } from './open-role.ts'
 
 /** The use cases of an operator, beside a running service. */
@@ -40,10 +41,11 @@ export async function openOperator(
   }
   refuseMemory('users', settings)
   const handle = await openRole('users', owner)
-  const { users, outbox, tokenRequests, secretMark, loginTimes } = portsFor('users', stores.users.kind, handle)
+  const { users, userIds, outbox, tokenRequests, secretMark, loginTimes } = portsFor('users', stores.users.kind, handle)
+  await orClose(keepIds({ userIds }, settings.ids), () => handle.close())
   const hasher = openHasher(settings, openHashPool(passwords))
   const clock = () => new Date()
-  const userPorts = userPortsOf(settings, { users, hasher, clock })
+  const userPorts = userPortsOf(settings, { users, userIds, hasher, clock })
   const ports = {
     ...userPorts,
     tenant,

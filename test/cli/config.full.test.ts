@@ -52,6 +52,23 @@ describe('portcullis config check', () => {
     expect(served).to.deep.equal({ code: 2, out: '', err })
   })
 
+  it('reports another kind of ids than that of the user store, and so do the start and other commands', async () => {
+    const cwd = scratchFolder()
+    const made = await portcullis(['superuser', 'create', '--email', 'a@example.com', '--password-stdin', '--json'], {
+      cwd,
+      env: { PORTCULLIS_IDS: 'integer' },
+      input: 'a quite long pass phrase',
+    })
+    expect(JSON.parse(made.out)).to.include({ id: 1 })
+    const env = { PORTCULLIS_IDS: 'objectid' }
+    const told = 'ids: must be integer, as at the first start of this user store'
+    for (const command of [['config', 'check'], ['serve'], ['user', 'list']]) {
+      const { code, err } = await portcullis(command, { cwd, env })
+      expect([code, err.includes(told)], `${command.join(' ')}: ${err}`).to.deep.equal([2, true])
+    }
+    expect((await portcullis(['config', 'check'], { cwd, env: { PORTCULLIS_IDS: 'integer' } })).err).to.equal(valid)
+  })
+
   it('refuses addresses that the driver would refuse, without connecting', async () => {
     const urls = ['mongodb://u:p:q@h/n', 'mongodb://h:0/n', 'mongodb+srv://h:27017/n', 'mongodb://h/n?nonsense=1']
     for (const url of urls) {

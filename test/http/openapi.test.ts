@@ -2,6 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect } from 'chai'
 import { passwordRules } from '../../src/domain/password.ts'
 import { call } from '../support/http/client.ts'
+import { itWithUuids } from '../support/mocha/long.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
 
 interface Response {
@@ -38,7 +39,7 @@ describe('the OpenAPI document', () => {
     expect(validator.version).to.equal('3.1')
   })
 
-  it('describes the ids of users as UUIDs, and those of sessions as texts', () => {
+  itWithUuids('describes the ids of users as UUIDs, and those of sessions as texts', () => {
     const schemas = (path: string) =>
       document.paths[path]?.delete?.parameters?.map(({ name, schema: { format = null } }) => [name, format])
     expect(schemas('/users/me/sessions/{id}')).to.deep.equal([['id', null]])

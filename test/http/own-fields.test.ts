@@ -133,9 +133,11 @@ describe('fields of the deployer’s own', () => {
 
   it('are claims of new JWTs, if the settings say so', async () => {
     const { id, email, bearer } = await someone()
-    expect(jsonwebtoken.decode(bearer)).to.include({ sub: id, role: 'member' }).and.not.have.property('first_name')
+    expect(jsonwebtoken.decode(bearer))
+      .to.include({ sub: String(id), role: 'member' })
+      .and.not.have.property('first_name')
     await patch(id, { role: 'admin' })
-    expect(jsonwebtoken.decode(await logIn(service.url, email))).to.include({ sub: id, role: 'admin' })
+    expect(jsonwebtoken.decode(await logIn(service.url, email))).to.include({ sub: String(id), role: 'admin' })
     expect((await get('/users/me', bearer)).status).to.equal(200)
   })
 

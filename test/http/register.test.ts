@@ -13,6 +13,7 @@ import {
   stringType,
 } from '../support/http/answers.ts'
 import { call, goodPassword, logIn, register } from '../support/http/client.ts'
+import { itWithUuids } from '../support/mocha/long.ts'
 import { enrol } from '../support/scenes/enrol.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
 
@@ -34,7 +35,7 @@ describe('the Register router', () => {
   const badPassword = (rule: string, reason: string) =>
     refused(400, { code: 'REGISTER_INVALID_PASSWORD', reason, rule })
 
-  it('answers 201 with the five fields of a new user, in their order', async () => {
+  itWithUuids('answers 201 with the five fields of a new user, in their order', async () => {
     const email = anAddress()
     const answer = await attempt(email)
     expect(answer.status).to.equal(201)

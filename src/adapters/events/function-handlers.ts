@@ -1,7 +1,7 @@
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import { inTime } from '../../lib/timers.ts'
 import { describe, failureOf, refuseReturned, timedOut } from './handler-failure.ts'
-import { argumentsOf, type HandlerName, type Handlers, handlerNameOf } from './handlers.ts'
+import { allArgumentsOf, type HandlerName, type Handlers, handlerNameOf } from './handlers.ts'
 
 /**
  * Handlers that are functions of this process, for programs that embed the service. A time-out ends the wait but not
@@ -9,15 +9,14 @@ import { argumentsOf, type HandlerName, type Handlers, handlerNameOf } from './h
  */
 export function functionHandlers(handlers: Handlers): EventHandlers {
   const handlerOf = (name: HandlerName) =>
-    // Safe: `argumentsOf` builds the very arguments that `Handlers` declares for the name.
+    // Safe: `allArgumentsOf` builds the very arguments that `Handlers` declares for the name.
     handlers[name]?.bind(handlers) as ((...args: readonly unknown[]) => unknown) | undefined
 
   return {
     handles: (type) => typeof handlers[handlerNameOf(type)] === 'function',
     async call(call, timeoutSeconds) {
       const name = handlerNameOf(call.type)
-      const run = async () =>
-        refuseReturned(name, await handlerOf(name)?.(...Object.values(argumentsOf(call)), call.context))
+      const run = async () => refuseReturned(name, await handlerOf(name)?.(...allArgumentsOf(call)))
       const outcome = await inTime(run(), timeoutSeconds * 1000).catch((error: unknown) => {
         throw failureOf(name, describe(error))
       })

@@ -1,5 +1,8 @@
+import type { HandlerContext } from '../../application/ports/event-handlers.ts'
+import type { ActorWithoutLogin } from '../../domain/actor.ts'
 import type { LinkChange, UserChanges } from '../../domain/events.ts'
 import type { FieldValue } from '../../domain/field.ts'
+import { jsonId } from '../../domain/ids.ts'
 import type { ClientTraits } from '../../domain/session.ts'
 import type { UserView } from '../../domain/user.ts'
 
@@ -8,7 +11,8 @@ import type { UserView } from '../../domain/user.ts'
  * declares, except private ones.
  */
 export interface WireUser {
-  readonly id: string
+  /** A number if `ids` is `integer`. */
+  readonly id: string | number
   readonly email: string
   readonly is_active: boolean
   readonly is_superuser: boolean
@@ -45,7 +49,7 @@ export interface WireChanges {
 
 export function wireUser(user: UserView): WireUser {
   return {
-    id: user.id,
+    id: jsonId(user.id),
     email: user.email,
     is_active: user.isActive,
     is_superuser: user.isSuperuser,
@@ -75,6 +79,20 @@ export type WireTraits = ClientTraits
 
 export function wireTraits({ network, browser, system }: ClientTraits): WireTraits {
   return { network, browser, system }
+}
+
+/** The last argument of a handler. */
+export interface WireContext extends Omit<HandlerContext, 'by'> {
+  readonly by: WireActor
+}
+
+/** The actor, with the id as `WireUser` has it. */
+export type WireActor =
+  | { readonly type: 'user' | 'superuser'; readonly id: string | number; readonly sid: string | null }
+  | ActorWithoutLogin
+
+export function wireContext({ by, ...context }: HandlerContext): WireContext {
+  return { ...context, by: 'id' in by ? { ...by, id: jsonId(by.id) } : by }
 }
 
 function wireLink({ provider, accountEmail }: LinkChange): WireLink {

@@ -1,15 +1,12 @@
-import type {
-  HandlerCall,
-  HandlerCallType,
-  HandlerContext,
-  QuestionType,
-} from '../../application/ports/event-handlers.ts'
+import type { HandlerCall, HandlerCallType, QuestionType } from '../../application/ports/event-handlers.ts'
 import { mostSimilar } from '../../lib/most-similar.ts'
 import {
   type WireChanges,
+  type WireContext,
   type WireTraits,
   type WireUser,
   wireChanges,
+  wireContext,
   wireTraits,
   wireUser,
 } from './handler-arguments.ts'
@@ -25,18 +22,18 @@ type PasswordAnswer = Awaitable | string | undefined | Promise<string | undefine
  * `validate_password` may also return the reason.
  */
 export interface Handlers {
-  on_after_register?(user: WireUser, context: HandlerContext): Awaitable
-  on_after_update?(user: WireUser, changes: WireChanges, context: HandlerContext): Awaitable
-  on_after_request_verify?(user: WireUser, token: string, context: HandlerContext): Awaitable
-  on_after_verify?(user: WireUser, context: HandlerContext): Awaitable
-  on_after_forgot_password?(user: WireUser, token: string, context: HandlerContext): Awaitable
-  on_after_reset_password?(user: WireUser, context: HandlerContext): Awaitable
-  on_after_login?(user: WireUser, context: HandlerContext): Awaitable
-  on_new_sign_in?(user: WireUser, traits: WireTraits, context: HandlerContext): Awaitable
-  on_account_under_attack?(user: WireUser, context: HandlerContext): Awaitable
-  on_before_delete?(user: WireUser, context: HandlerContext): Awaitable
-  validate_password?(password: string, user: WireUser, context: HandlerContext): PasswordAnswer
-  on_after_delete?(user: WireUser, context: HandlerContext): Awaitable
+  on_after_register?(user: WireUser, context: WireContext): Awaitable
+  on_after_update?(user: WireUser, changes: WireChanges, context: WireContext): Awaitable
+  on_after_request_verify?(user: WireUser, token: string, context: WireContext): Awaitable
+  on_after_verify?(user: WireUser, context: WireContext): Awaitable
+  on_after_forgot_password?(user: WireUser, token: string, context: WireContext): Awaitable
+  on_after_reset_password?(user: WireUser, context: WireContext): Awaitable
+  on_after_login?(user: WireUser, context: WireContext): Awaitable
+  on_new_sign_in?(user: WireUser, traits: WireTraits, context: WireContext): Awaitable
+  on_account_under_attack?(user: WireUser, context: WireContext): Awaitable
+  on_before_delete?(user: WireUser, context: WireContext): Awaitable
+  validate_password?(password: string, user: WireUser, context: WireContext): PasswordAnswer
+  on_after_delete?(user: WireUser, context: WireContext): Awaitable
 }
 
 export type HandlerName = keyof Handlers
@@ -89,6 +86,11 @@ export function argumentsOf(call: HandlerCall): Arguments<HandlerName> {
   // Safe: the table has the handler of a type at this type.
   const { args } = handlerOf[call.type] as { readonly args: (call: HandlerCall) => Arguments<HandlerName> }
   return args(call)
+}
+
+/** All arguments of the handler, in their order. */
+export function allArgumentsOf(call: HandlerCall): readonly unknown[] {
+  return [...Object.values(argumentsOf(call)), wireContext(call.context)]
 }
 
 /** The handlers that the process of the request calls itself, because they may refuse it. They handle no event. */

@@ -136,7 +136,7 @@ export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
       execute: (candidates) => authenticate.execute(candidates.filter(({ value }) => typeof value === 'string')),
     },
     readUser: {
-      execute: async (text) => (typeof text === 'string' ? await readUser.execute(text) : null),
+      execute: async (id) => (['string', 'number'].includes(typeof id) ? await readUser.execute(id) : null),
     },
     changeOwnAccount: {
       async execute(input) {

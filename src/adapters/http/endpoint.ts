@@ -23,8 +23,8 @@ export interface Endpoint<Use = never> {
   readonly path: string
   readonly access: Access
   readonly limit: Limit | null
-  /** The parameters of the path that are no UUIDs. */
-  readonly textParameters?: readonly string[]
+  /** The schemas of those parameters of the path that are no UUIDs. */
+  readonly parameters?: Readonly<Record<string, TSchema>>
   readonly operationId: string
   readonly summary: string
   readonly replies: Readonly<Record<number, ReplySchema>>

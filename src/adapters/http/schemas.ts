@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import type { ProviderVault } from '../../application/ports/provider-vault.ts'
 import type { SessionView } from '../../application/sign-in/list-sessions.ts'
 import { type Email, type ParsedEmail, parseEmail } from '../../domain/email.ts'
+import { jsonId } from '../../domain/ids.ts'
 import type { OAuthAccount } from '../../domain/oauth-account.ts'
 import { type User, viewOf } from '../../domain/user.ts'
 
@@ -48,7 +49,7 @@ export const UserSchema = Type.Object(
 export function userBody(user: User, reader: User | null) {
   const { id, email, isActive, isSuperuser, isVerified, fields } = viewOf(user)
   const own = { ...fields, ...(reader?.isSuperuser && user.fields.hidden) }
-  return { id, email, is_active: isActive, is_superuser: isSuperuser, is_verified: isVerified, ...own }
+  return { id: jsonId(id), email, is_active: isActive, is_superuser: isSuperuser, is_verified: isVerified, ...own }
 }
 
 const accountFields = {

@@ -33,8 +33,17 @@ export function portsFor<Role extends StoreRole>(role: Role, name: string, store
 /** A store that lacks the port: older modules do. */
 const uuidsAlone: UserIds = {
   keep: async () => 'uuid',
+  kept: async () => 'uuid',
   next: () => Promise.reject(new TypeError('this store counts no ids')),
 }
+
+/** Fixes the kind of the ids at the first start. Throws `Unsuitable` if the users have another kind. */
+export async function keepIds({ userIds }: { readonly userIds: UserIds }, ids: IdKind): Promise<void> {
+  const kept = await userIds.keep(ids)
+  if (kept !== ids) throw new Unsuitable(`ids: ${otherIds(kept)}`)
+}
+
+export const otherIds = (kept: IdKind): string => `must be ${kept}, as at the first start of this user store`
 
 export interface StoreLifecycle {
   /**
@@ -119,7 +128,7 @@ export interface OpenOptions {
   /** `prepare` throws `Unsuitable` for data that lack migrations, and `portcullis storage migrate` runs them. */
   readonly leavesMigrations?: boolean
   /** The kind of ids for a new store, if its tables depend on it. Default: `uuid`. */
-  readonly ids?: IdKind
+  readonly ids?: IdKind | undefined
   readonly clock: () => Date
   /** Tells the operator something in one line, without secrets. */
   readonly warn: (message: string) => void

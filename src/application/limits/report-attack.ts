@@ -1,7 +1,7 @@
 import { nobody } from '../../domain/actor.ts'
 import type { EmailKey } from '../../domain/email.ts'
 import { accountEvent } from '../../domain/events.ts'
-import type { UserId } from '../../domain/ids.ts'
+import { jsonId } from '../../domain/ids.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import type { EventHandlers } from '../ports/event-handlers.ts'
@@ -19,7 +19,8 @@ export interface Attack {
 /** A line of the log, without the address. */
 export interface AttackReport extends Omit<Attack, 'account'> {
   /** `null`: no user has the address. */
-  readonly userId: UserId | null
+  /** A number if it is an integer. */
+  readonly userId: string | number | null
 }
 
 interface Needs extends MetadataNeeds {
@@ -49,7 +50,7 @@ export class ReportAttack {
     if (reports.points > 1) return
 
     const user = await users.findByEmail(account)
-    warnOfAttack({ userId: user?.id ?? null, client, requestId })
+    warnOfAttack({ userId: user && jsonId(user.id), client, requestId })
     if (user === null || !eventHandlers.handles('account_under_attack')) return
     await changeUser.execute(user.id, (fresh) => {
       const event = accountEvent('account_under_attack', fresh, eventMetadata(this.#needs, { requestId }, nobody))

@@ -1,7 +1,7 @@
 import type { Actor } from '../../domain/actor.ts'
 import { type Email, emailKey } from '../../domain/email.ts'
 import { type AccountEvent, accountEvent } from '../../domain/events.ts'
-import type { UserId } from '../../domain/ids.ts'
+import { jsonId } from '../../domain/ids.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { type ClientTraits, unknownTraits } from '../../domain/session.ts'
 import type { User } from '../../domain/user.ts'
@@ -27,7 +27,7 @@ export interface CompleteLoginNeeds extends MetadataNeeds {
 
 /** A login whose events were not written. */
 export interface DroppedEvents {
-  readonly userId: UserId
+  readonly userId: string | number
   readonly requestId: string
 }
 
@@ -103,7 +103,7 @@ export async function completeLogin(needs: CompleteLoginNeeds, login: Login): Pr
   })
   await change.catch((thrown: unknown) => {
     if (!(thrown instanceof QueueFull)) throw thrown
-    needs.warnOfDropped({ userId: user.id, requestId: login.requestId })
+    needs.warnOfDropped({ userId: jsonId(user.id), requestId: login.requestId })
   })
   return granted
 }

@@ -1,4 +1,4 @@
-import { parseEventId } from '../../domain/ids.ts'
+import { jsonId, parseEventId } from '../../domain/ids.ts'
 import { objectionOfOperator } from '../agreement.ts'
 import { type ExitCode, printed, remark, warn } from '../output.ts'
 import { type GlobalOptions, withUsers } from '../settings.ts'
@@ -18,7 +18,8 @@ export async function listEvents(options: GlobalOptions & { readonly limit: stri
         return 0
       }
       count++
-      const isRead = await printed({ json: true }, '', undelivered)
+      const { userId } = undelivered
+      const isRead = await printed({ json: true }, '', { ...undelivered, userId: userId && jsonId(userId) })
       if (!isRead) return 0
     }
     if (count === 0) remark('Nothing waits, and there are no dead letters')

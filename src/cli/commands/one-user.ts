@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { parseEmail } from '../../adapters/addresses/parse-email.ts'
 import { emailKey } from '../../domain/email.ts'
-import { parseUserId } from '../../domain/ids.ts'
+import { jsonId, parseUserId } from '../../domain/ids.ts'
 import type { User } from '../../domain/user.ts'
 import { type ExitCode, warn } from '../output.ts'
 import { type GlobalOptions, type UsersHere, withUsers } from '../settings.ts'
@@ -65,6 +65,14 @@ export function rowOf({ id, email, isActive, isVerified, isSuperuser, createdAt 
 /** A user as `--json` prints it. */
 export function documentOf({ id, email, isActive, isVerified, isSuperuser, passwordHash, createdAt, fields }: User) {
   const own = { ...fields.shown, ...fields.hidden }
-  const document = { id, email, isActive, isVerified, isSuperuser, hasPassword: passwordHash !== null, createdAt }
+  const document = {
+    id: jsonId(id),
+    email,
+    isActive,
+    isVerified,
+    isSuperuser,
+    hasPassword: passwordHash !== null,
+    createdAt,
+  }
   return Object.keys(own).length === 0 ? document : { ...document, fields: own }
 }

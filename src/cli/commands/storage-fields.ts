@@ -20,9 +20,9 @@ export async function keyFields(options: GlobalOptions): Promise<ExitCode> {
   const { settings } = tenant
   const handle = await openRole('users', tenant)
   try {
-    const { users, secretMark } = portsFor('users', settings.stores.users.kind, handle)
+    const { users, userIds, secretMark } = portsFor('users', settings.stores.users.kind, handle)
     const hasher = openHasher(settings, openHashPool(settings.passwords))
-    const { fieldRules, ...ports } = userPortsOf(settings, { users, hasher, clock: () => new Date() })
+    const { fieldRules, ...ports } = userPortsOf(settings, { users, userIds, hasher, clock: () => new Date() })
     const changeUser = new ChangeUser({ ...ports, users })
     let duplicates = 0
     let changed = 0

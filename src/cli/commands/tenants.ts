@@ -1,10 +1,11 @@
-import { portsFor, storeRoles, Unsuitable } from '../../adapters/stores/store-backend.ts'
+import { otherIds, portsFor, storeRoles, Unsuitable } from '../../adapters/stores/store-backend.ts'
 import { handlerFaults } from '../../config/composition/handlers.ts'
 import { mailUrlOf, templatesOf } from '../../config/composition/mail.ts'
 import { nameOf, placed, pluginOf } from '../../config/plugins/stores.ts'
 import { type Fault, renderFaults, SettingsFault } from '../../config/settings/schema/fault.ts'
 import type { LoadedTenants, TenantSettings } from '../../config/settings/tenants.ts'
-import { commandOptions } from '../open-role.ts'
+import { Unavailable } from '../../domain/refusal.ts'
+import { commandOptions, openRole } from '../open-role.ts'
 import { columns, type ExitCode, printed, printedRows, remark, warn } from '../output.ts'
 import { type GlobalOptions, noSuchTenant, settingsHere } from '../settings.ts'
 
@@ -54,7 +55,7 @@ export async function openingFaults(
   const found = new Map<string, readonly Fault[]>()
   for (const tenant of tenants) {
     const { id, settings, sources, pathPrefix } = tenant
-    const faults = [...(await storeFaults(tenant)), ...(await mailFaults(tenant))]
+    const faults = [...(await storeFaults(tenant)), ...(await idFaults(tenant)), ...(await mailFaults(tenant))]
     const message = ofModules.get(settings.handlers.module ?? '')
     const source = sources.get('handlers.module') ?? 'default'
     if (message !== undefined) faults.push({ path: 'handlers.module', message, source })
@@ -90,6 +91,24 @@ async function storeFaults(
     }
   }
   return faults
+}
+
+/** Compares `ids`, if it is given, with the store of the users, unless the store is new, in memory or does not answer. */
+async function idFaults(tenant: Pick<TenantSettings, 'id' | 'pathPrefix' | 'settings' | 'sources'>): Promise<Fault[]> {
+  const { settings, sources } = tenant
+  const { ids, stores, dataFolder } = settings
+  const source = sources.get('ids') ?? 'default'
+  if (source === 'default') return []
+  try {
+    const options = { ...placed(stores.users, dataFolder), ...commandOptions(tenant) }
+    if (((await pluginOf(stores.users.kind).schemas?.(options))?.found ?? null) === null) return []
+    const handle = await openRole('users', tenant)
+    const kept = await handle.userIds?.kept().finally(() => handle.close())
+    return kept == null || kept === ids ? [] : [{ path: 'ids', message: otherIds(kept), source }]
+  } catch (thrown) {
+    if (thrown instanceof Unavailable || thrown instanceof Unsuitable) return []
+    throw thrown
+  }
 }
 
 /** The faults that only opening the mail of a tenant would find. */

@@ -6,6 +6,7 @@ import { docsRouter } from '../../adapters/http/docs/docs-page.ts'
 import { asFastApi } from '../../adapters/http/docs/fastapi.ts'
 import { openapi } from '../../adapters/http/docs/openapi.ts'
 import { withOwnFields } from '../../adapters/http/docs/own-fields.ts'
+import { withUserIds } from '../../adapters/http/docs/user-ids.ts'
 import type { Mounted, Router } from '../../adapters/http/endpoint.ts'
 import type { MountedProvider } from '../../adapters/http/oauth/mounted-provider.ts'
 import { accountRouter } from '../../adapters/http/pages/account/account-router.ts'
@@ -130,7 +131,7 @@ function documentOf(settings: Settings, operations: Mounted): object {
   const service = { url: base || '/' }
   const servers = { service, tenant: by === 'path' ? ofPath : service, header: by === 'header' ? header : null }
   const rules = fieldRulesOf(settings.users, settings.backends)
-  const described = routersOf(settings).map((router) => withOwnFields(router, rules))
+  const described = routersOf(settings).map((router) => withUserIds(withOwnFields(router, rules), settings.ids))
   const own = openapi([...described, operations], backends, version, { ...servers, haveTenants: by !== undefined })
   const document = withForms(own, settings.compat)
   return settings.compat.documentNames ? asFastApi(document) : document

@@ -41,7 +41,7 @@ export async function openStores(needs: Needs) {
       const { kind } = store
       const warn = (message: string): void => log.warn({ store: kind }, message)
       const leavesMigrations = settings.stores.migrate === 'command'
-      const options = { tenant, clock, warn, isOneOfMany, leavesMigrations, shares }
+      const options = { tenant, clock, warn, isOneOfMany, leavesMigrations, ids: settings.ids, shares }
       const handle = await openFor(roles, store, settings.dataFolder, options)
       all.push({ kind, roles, handle: measuredHandle(handle, kind, metrics) })
     }

@@ -1,7 +1,7 @@
 import { isCommonPassword } from '../../adapters/crypto/common-passwords.ts'
 import { type DerivedKeys, newToken } from '../../adapters/crypto/derived-keys.ts'
 import { deviceTokens } from '../../adapters/crypto/device-tokens.ts'
-import { newId } from '../../adapters/crypto/new-id.ts'
+import { newId, newUserIds } from '../../adapters/crypto/new-id.ts'
 import { providerVault } from '../../adapters/crypto/provider-vault.ts'
 import { fieldRulesOf } from '../../adapters/fields/declared-fields.ts'
 import { declaredUsers } from '../../adapters/stores/declared-users.ts'
@@ -14,6 +14,7 @@ import type { Attack } from '../../application/limits/report-attack.ts'
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
 import type { SinkName } from '../../application/ports/stores/outbox.ts'
+import type { UserIds } from '../../application/ports/stores/user-ids.ts'
 import type { UserStore } from '../../application/ports/stores/user-store.ts'
 import type { RequestPurpose } from '../../domain/one-time-token.ts'
 import { timers } from '../../lib/timers.ts'
@@ -48,7 +49,7 @@ export function portsOf(settings: Settings, opened: Opened) {
   const counted = { limiter, keyRing, deviceTokens: devices, figures: settings.limits, clock, attacked, withheld }
   const handlerTimeoutSeconds = settings.handlers.timeoutSeconds
   const { expiringIds } = users
-  const userPorts = userPortsOf(settings, { users: users.users, hasher, clock })
+  const userPorts = userPortsOf(settings, { users: users.users, userIds: users.userIds, hasher, clock })
   const forTokens = { tokens, expiringIds, keyRing, clock, lifetimes }
   const forSinks = { ...forTokens, users: userPorts.users, sessions, tenant, handlerTimeoutSeconds }
   const sinks = [new SessionsSink(forSinks), ...handlers.map((one) => new HandlerSink(one, forSinks))]
@@ -86,11 +87,12 @@ export function lifetimesOf({ tokens }: Settings): Readonly<Record<RequestPurpos
 
 /** The ports that only users and passwords need. */
 export function userPortsOf(
-  { passwords, users: ofUsers, backends }: Settings,
-  { users, ...opened }: Pick<Opened, 'hasher' | 'clock'> & { readonly users: UserStore },
+  { passwords, users: ofUsers, backends, ids }: Settings,
+  { users, userIds, ...opened }: Pick<Opened, 'hasher' | 'clock'> & Readonly<{ users: UserStore; userIds: UserIds }>,
 ) {
   const isCommon = passwords.refusesCommon ? isCommonPassword : () => false
   const policy = { minLength: passwords.minLength, isCommon }
   const fieldRules = fieldRulesOf(ofUsers, backends)
-  return { ...opened, users: declaredUsers(users, fieldRules), fieldRules, policy, newId, timers, random: Math.random }
+  const ofProcess = { newId, newUserId: newUserIds(ids, userIds), timers, random: Math.random }
+  return { ...opened, ...ofProcess, users: declaredUsers(users, fieldRules), fieldRules, policy }
 }

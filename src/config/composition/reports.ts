@@ -8,6 +8,7 @@ import type { AttackReport } from '../../application/limits/report-attack.ts'
 import type { ProviderFields } from '../../application/oauth/finish-oauth.ts'
 import { CodeRefused, type ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import type { DroppedEvents, UnrecordedTime } from '../../application/sign-in/complete-login.ts'
+import { onceEach } from '../../lib/once-each.ts'
 
 interface Needs {
   readonly log: Logger
@@ -48,21 +49,6 @@ export function reportsOf({ log, metrics, storeFailed }: Needs) {
       kindOf: () => 'login',
       write: (first, logins) => log.warn({ ...first, logins }, 'the times of logins were not recorded'),
     }),
-  }
-}
-
-/** The limit of names, which clients choose. */
-const mostNames = 100
-
-/** Calls `tell` once for each name, so that a client cannot fill the log. */
-function onceEach(tell: (name: string) => void): (names: readonly string[]) => void {
-  const told = new Set<string>()
-  return (names) => {
-    for (const name of names.map((one) => one.slice(0, 64))) {
-      if (told.size >= mostNames || told.has(name)) continue
-      told.add(name)
-      tell(name)
-    }
   }
 }
 

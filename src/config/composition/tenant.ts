@@ -4,7 +4,7 @@ import { newId } from '../../adapters/crypto/new-id.ts'
 import { claimsOf } from '../../adapters/fields/declared-fields.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
 import { measuredLimits, measuredLogin } from '../../adapters/metrics/measured.ts'
-import type { UsersRole } from '../../adapters/stores/store-backend.ts'
+import { keepIds, type UsersRole } from '../../adapters/stores/store-backend.ts'
 import type { Attack } from '../../application/limits/report-attack.ts'
 import { closeAll, orClose } from '../../lib/closing.ts'
 import type { Settings } from '../settings/schema/schema.ts'
@@ -55,6 +55,7 @@ export async function openTenant(given: Needs) {
   const readSchemes = async () => hasher.prepare(await tenant.ports.users.passwordSchemes())
   const prepared = stores.prepare(async (users) => {
     await bindUsers(users, { ...needs, master })
+    await keepIds(users, needs.settings.ids)
     await requireKeys(users, tenant.ports.fieldRules)
     await readSchemes()
     tenant.usersAreReady()

@@ -3,7 +3,12 @@ import { mongoBackend } from '../../adapters/stores/mongo/mongo.ts'
 import { postgresBackend } from '../../adapters/stores/postgres/postgres.ts'
 import { redisBackend } from '../../adapters/stores/redis/redis.ts'
 import { sqliteBackend } from '../../adapters/stores/sqlite/sqlite.ts'
-import type { OpenOptions, StoreBackend, StoreLifecycle } from '../../adapters/stores/store-backend.ts'
+import {
+  keepIds,
+  type OpenOptions,
+  type StoreBackend,
+  type StoreLifecycle,
+} from '../../adapters/stores/store-backend.ts'
 import type { StorePorts } from '../../adapters/stores/store-ports.ts'
 import { orClose } from '../../lib/closing.ts'
 
@@ -31,6 +36,8 @@ export type OpenStoreOf<Kind extends StoreKind> = Omit<Awaited<ReturnType<Backen
 export type OpenStore = Required<StorePorts> & Omit<StoreLifecycle, 'prepare'>
 
 export interface OpenStoreOptions {
+  /** The kind of the users' ids, which a new store keeps. Throws `Unsuitable` for a store with another kind. */
+  readonly ids?: OpenOptions['ids']
   readonly clock?: () => Date
   /** Receives warnings for the operator; by default `process.emitWarning`. */
   readonly warn?: (message: string) => void
@@ -42,11 +49,13 @@ export interface OpenStoreOptions {
  */
 export async function openStore<const Kind extends StoreKind>(
   { kind, ...own }: StoreAddress<Kind>,
-  { clock = () => new Date(), warn = (message) => process.emitWarning(message) }: OpenStoreOptions = {},
+  { ids, clock = () => new Date(), warn = (message) => process.emitWarning(message) }: OpenStoreOptions = {},
 ): Promise<OpenStoreOf<Kind>> {
   const backend: StoreBackend | undefined = backends.find((one) => one.kind === kind)
   if (backend === undefined) throw new TypeError(`there is no store of the kind ${kind}`)
-  const handle = await backend.open({ ...own, clock, warn })
-  await orClose(handle.prepare(), () => handle.close())
+  const handle = await backend.open({ ...own, ids, clock, warn })
+  const { userIds } = handle
+  const kept = ids && userIds ? () => keepIds({ userIds }, ids) : undefined
+  await orClose(handle.prepare().then(kept), () => handle.close())
   return handle as OpenStoreOf<Kind> & typeof handle // safe: the backend of this kind has opened it
 }

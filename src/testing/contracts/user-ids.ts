@@ -8,6 +8,7 @@ import { callers } from '../users-scene.ts'
 export function userIdsContract({ on, onNew }: Cases<UserIds>): void {
   onNew('keeps the kind of the first start', async ({ store, second }) => {
     const first = await store.keep('uuid')
+    assert.equal(await second.kept(), first)
     for (const kind of idKinds) assert.equal(await second.keep(kind), first)
     assert.equal(await store.keep('objectid'), first)
   })

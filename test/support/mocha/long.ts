@@ -5,3 +5,9 @@ export const isLong = process.env.TEST_LONG === '1'
 export function rounds(short: number, long: number): number {
   return isLong ? long : short
 }
+
+/** The setting `ids` of services in the process of the tests: \`npm run test:long\` repeats suites with integers. */
+export const idsOfTests = process.env.TEST_IDS === undefined ? {} : { PORTCULLIS_IDS: process.env.TEST_IDS }
+
+/** For behaviour of UUIDs alone. */
+export const itWithUuids = process.env.TEST_IDS === undefined ? it : it.skip

@@ -1,14 +1,15 @@
-import { randomUUID } from 'node:crypto'
 import { toEmail } from '../../../src/adapters/addresses/parse-email.ts'
+import { newUserIds } from '../../../src/adapters/crypto/new-id.ts'
 import { portsFor } from '../../../src/adapters/stores/store-backend.ts'
 import { openRole } from '../../../src/cli/open-role.ts'
 import { openHasher, openHashPool } from '../../../src/config/composition/shared-resources.ts'
 import { loadSettings } from '../../../src/config/settings/load.ts'
-import type { UserId } from '../../../src/domain/ids.ts'
+import { jsonId } from '../../../src/domain/ids.ts'
 import { newUser, type User } from '../../../src/domain/user.ts'
 import { anEvent } from '../../../src/testing/builders.ts'
 import { goodPassword } from '../http/client.ts'
 import { each } from '../http/sender.ts'
+import { idsOfTests } from '../mocha/long.ts'
 
 /** By the cost of the settings: a hash of another cost would count as outdated. */
 const hashesOfGoodPassword = new Map<string, Promise<string>>()
@@ -20,10 +21,14 @@ export async function enrol(
   emails: readonly string[],
   fields: Partial<User> = {},
 ): Promise<{ id: string; email: string }[]> {
-  const options = { cwd: dataFolder, env: { ...env, PORTCULLIS_DATA_FOLDER: dataFolder }, withoutSecret: true }
+  const options = {
+    cwd: dataFolder,
+    env: { ...idsOfTests, ...env, PORTCULLIS_DATA_FOLDER: dataFolder },
+    withoutSecret: true,
+  }
   const { settings } = await loadSettings(options)
   const store = await openRole('users', { id: 'default', pathPrefix: '', settings })
-  const { users } = portsFor('users', 'the store', store)
+  const { users, userIds } = portsFor('users', 'the store', store)
   try {
     const { memoryKiB, timeCost, parallelism } = settings.passwords
     const cost = `${memoryKiB} ${timeCost} ${parallelism}`
@@ -31,13 +36,14 @@ export async function enrol(
     const hashing = known ?? openHasher(settings, openHashPool(settings.passwords)).hash(goodPassword)
     hashesOfGoodPassword.set(cost, hashing)
     const hash = await hashing
+    const newUserId = newUserIds(settings.ids, userIds)
     // A few at a time: a busy store refuses whatever it cannot write within 2 s.
     return await each(emails.length, 16, async (at) => {
-      const id = randomUUID() as UserId // safe: a UUID
+      const id = await newUserId()
       const user = { ...newUser(id, toEmail(emails[at] ?? ''), hash, new Date()), ...fields }
       const outcome = await users.insert(user, [anEvent(user)])
       if (outcome !== 'stored') throw new Error(`an enrolment ended with ${outcome}`)
-      return user
+      return { ...user, id: jsonId(id) as string } // safe: only `npm run test:long` has numbers
     })
   } finally {
     await store.close()

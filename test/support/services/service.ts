@@ -7,6 +7,7 @@ import { type LoadedSettings, loadSettings } from '../../../src/config/settings/
 import { defaultTenant } from '../../../src/config/settings/tenants.ts'
 import { eventually } from '../eventually.ts'
 import { forgetDocument, isDescribedAt } from '../http/described.ts'
+import { idsOfTests } from '../mocha/long.ts'
 import { type PrintedEvent, scratchFolder } from './spawned-service.ts'
 
 export interface TestService {
@@ -50,6 +51,7 @@ export async function startTestService(
       PORTCULLIS_DATA_FOLDER: dataFolder,
       PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60',
       PORTCULLIS_MAIL__URL: 'off',
+      ...idsOfTests,
     }
     return loadSettings({ cwd: scratch, env: { ...usual, ...env } })
   }

@@ -59,7 +59,11 @@ export function everyOperation(store: StorePorts): Operations {
       settleRequests: () => tokenRequests.settle([request]),
     }),
     ...(secretMark && { checkSecret: () => secretMark.check('mark'), replaceSecret: () => secretMark.replace('mark') }),
-    ...(userIds && { keepKind: () => userIds.keep('uuid'), nextNumber: () => userIds.next() }),
+    ...(userIds && {
+      keepKind: () => userIds.keep('uuid'),
+      keptKind: () => userIds.kept(),
+      nextNumber: () => userIds.next(),
+    }),
     ...(loginTimes && {
       recordLogin: () => loginTimes.recordLogin(user.id, now),
       lastLogin: () => loginTimes.lastLogin(user.id),

@@ -1,7 +1,7 @@
 import { type EventHandlers, HandlerFailed } from '../../../application/ports/event-handlers.ts'
 import { Unavailable } from '../../../domain/refusal.ts'
 import { failureOf, timedOut } from '../handler-failure.ts'
-import { argumentsOf, type HandlerName, handlerNameOf, meantHandler } from '../handlers.ts'
+import { allArgumentsOf, type HandlerName, handlerNameOf, meantHandler } from '../handlers.ts'
 import { type CallMessage, startThread, type Thread, type ToThread } from './start-thread.ts'
 
 export interface HandlerModuleOptions {
@@ -146,7 +146,7 @@ export function handlerModule(options: HandlerModuleOptions): HandlerModule {
           message: {
             id: lastId,
             name: handlerNameOf(call.type),
-            args: [...Object.values(argumentsOf(call)), call.context],
+            args: allArgumentsOf(call),
           },
           resolve,
           reject,

@@ -75,13 +75,13 @@ export function openapi(
 
 type Refer = (schema: TSchema) => Json
 
-function parametersOf({ path, textParameters = [], query = [] }: Endpoint, tenantHeader: string | null): Json[] {
+function parametersOf({ path, parameters = {}, query = [] }: Endpoint, tenantHeader: string | null): Json[] {
   const text = { type: 'string' }
   const ids = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
     name,
     in: 'path',
     required: true,
-    schema: textParameters.includes(name) ? text : { ...text, format: 'uuid' },
+    schema: parameters[name] ?? { ...text, format: 'uuid' },
   }))
   const fields = query.map(({ name, description, isRepeated }) => ({
     name,

@@ -1,3 +1,4 @@
+import Type from 'typebox'
 import type { ReadUser } from '../../../application/accounts/read-user.ts'
 import type { Authenticated } from '../../../application/sign-in/authenticate.ts'
 import type { EndSession } from '../../../application/sign-in/end-session.ts'
@@ -62,7 +63,7 @@ export const sessionEndpoints: readonly Endpoint<SessionUse>[] = [
     },
   }),
   endpoint(routes.users.endMySession, {
-    textParameters: ['id'],
+    parameters: { id: Type.String() },
     operationId: 'users:end_session',
     summary: 'End a session of the own account',
     replies: ended,
@@ -88,7 +89,7 @@ export const sessionEndpoints: readonly Endpoint<SessionUse>[] = [
     },
   }),
   endpoint(routes.users.endSession, {
-    textParameters: ['id'],
+    parameters: { id: Type.String() },
     operationId: 'users:end_session_of_user',
     summary: 'End a session of an account',
     target,

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import type { Context } from 'koa'
 import type { Logger } from 'pino'
+import { jsonId } from '../../../domain/ids.ts'
 import { LimitReached, Unavailable } from '../../../domain/refusal.ts'
 import { mayBeTooLong } from '../body/read-body.ts'
 import { faultReply, replyTo, Unreadable } from '../errors.ts'
@@ -112,7 +113,7 @@ export function answering({ log, isTls, logRequests, problemPage, answered }: An
       route: typeof route === 'string' ? route : null,
       status,
       milliseconds: Math.round(milliseconds),
-      userId: ctx.state.by?.user.id,
+      userId: ctx.state.by && jsonId(ctx.state.by.user.id),
     }
     if (logRequests === 'all' || isFailed) log.info(line, 'request')
     else logSlow(line)

@@ -14,6 +14,7 @@ export function memoryUserIds(): MemoryUserIds {
       kept ??= kind
       return kept
     },
+    kept: async () => kept,
     next: async () => ++last,
     taken(id) {
       if (kindOf(id) === 'integer') last = Math.max(last, Number(id))

@@ -15,23 +15,26 @@ export function mongoUserIds({ meta, users, run, isDuplicate }: Connection): Use
   const counted = () =>
     meta.findOneAndUpdate(ofCounter, { $inc: { last: 1 } }, { upsert: true, returnDocument: 'after' })
 
+  const kept = async () => (await meta.findOne({ _id: 'ids' }, latest))?.kind ?? null
+
   return {
+    kept: () => run(kept),
+
     keep: (kind) =>
       run(async () => {
-        const kept = await meta.findOne({ _id: 'ids' }, latest)
-        if (kept?.kind !== undefined) return kept.kind
-        // An older release has written users, and no kind.
-        const isOlder = (await users.findOne({ removed: { $exists: false } }, { projection: { _id: 1 } })) !== null
+        const known = await kept()
+        if (known !== null) return known
+        const user = await users.findOne({ removed: { $exists: false } }, { projection: { _id: 1 } })
         try {
-          const first = isOlder ? 'uuid' : kind
+          const first = user === null ? kind : kindOf(user._id)
           await meta.insertOne({ _id: 'ids', kind: first })
           return first
         } catch (error) {
           if (!isDuplicate(error)) throw error
         }
-        const other = await meta.findOne({ _id: 'ids' }, latest)
-        if (other?.kind === undefined) throw new Unavailable('the kind of ids was removed while it was read')
-        return other.kind
+        const other = await kept()
+        if (other === null) throw new Unavailable('the kind of ids was removed while it was read')
+        return other
       }),
 
     next: () =>

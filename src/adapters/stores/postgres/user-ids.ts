@@ -8,6 +8,7 @@ export function postgresUserIds(connection: Connection): UserIds {
   return {
     /** The type of the columns depends on the kind, so it was stored with the first tables. */
     keep: () => keptIds(connection),
+    kept: () => keptIds(connection),
 
     async next() {
       const row = await one<{ last: number }>('UPDATE @user_numbers SET last = last + 1 RETURNING last')

@@ -60,7 +60,7 @@ export const writeMethods: { readonly [S in keyof Writes]: { readonly [M in keyo
   oauthStates: { put: true, take: true, sweep: true },
   sessions: { put: true, recordUse: true, remove: true, removeAllOf: true, sweep: true },
   secretMark: { check: true, replace: true },
-  userIds: { keep: true, next: true },
+  userIds: { keep: true, kept: true, next: true },
   loginTimes: { recordLogin: true },
   meta: { open: true, ping: true },
 }

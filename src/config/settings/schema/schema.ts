@@ -2,6 +2,7 @@ import Type, { type Static, type TObject, type TSchema } from 'typebox'
 import { pageOptions } from '../../../adapters/http/pages/account/page-options.ts'
 import { compatOptions } from '../../../adapters/http/pipeline/answer-forms.ts'
 import type { StoreRole } from '../../../adapters/stores/store-backend.ts'
+import { idKinds } from '../../../domain/ids.ts'
 import type { OptionsOf } from '../../plugins/plugin.ts'
 import type { routers } from '../../plugins/routers.ts'
 import type { StoreSettings } from '../../plugins/stores.ts'
@@ -110,6 +111,11 @@ const common = {
         'When a new release changes the stored data: at its `start`, or before it by the `command` `portcullis storage migrate`. With `command`, the service refuses to start with data that lack a change.',
     }),
   }),
+  ids: Type.Enum(idKinds, {
+    default: 'uuid',
+    description:
+      'Kind of the ids of users: UUIDs, counted integers or ObjectIds. The first start of their store fixes it (`docs/stores.md`).',
+  }),
   backends: backendsSchema,
   routers: routersSchema,
   providers: providersSchema,
@@ -178,6 +184,7 @@ export type Sections<Name extends keyof typeof common> = {
 export interface Settings
   extends Sections<
     | 'http'
+    | 'ids'
     | 'events'
     | 'passwords'
     | 'tokens'

@@ -12,14 +12,17 @@ export function takeNumber(sql: Statements, id: UserId): void {
 }
 
 export function userIdWrites(sql: Statements): InThread<Writes['userIds']> {
+  const kept = () => sql<[], { value: IdKind }>(`SELECT value FROM meta WHERE name = 'ids'`).get()?.value ?? null
   return {
+    kept,
+
     keep(_now, kind) {
-      // An older release has written users, and no kind.
-      sql<[IdKind]>(
-        `INSERT INTO meta (name, value) VALUES ('ids', iif(EXISTS (SELECT 1 FROM users), 'uuid', ?))
-         ON CONFLICT (name) DO NOTHING`,
-      ).run(kind)
-      return sql<[], { value: IdKind }>(`SELECT value FROM meta WHERE name = 'ids'`).get()?.value ?? kind
+      const known = kept()
+      if (known !== null) return known
+      const user = sql<[], { id: UserId }>('SELECT id FROM users LIMIT 1').get()
+      const first = user === undefined ? kind : kindOf(user.id)
+      sql<[IdKind]>(`INSERT INTO meta (name, value) VALUES ('ids', ?)`).run(first)
+      return first
     },
 
     next() {
