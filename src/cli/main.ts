@@ -202,7 +202,9 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
   const storage = program.command('storage').description('Check the stores')
   storage
     .command('check')
-    .description('Check the data of SQLite, and connection and setup of servers; exit code 1 if there are faults')
+    .description(
+      'Check the data of SQLite, connection and setup of servers, and own fields; exit code 1 if a store has faults',
+    )
     .action(run(async (options) => (await import('./commands/storage.ts')).checkStorage(options)))
 
   storage

@@ -11,6 +11,14 @@ describe('portcullis user and storage, with fields of the deployer’s own', () 
     writeFileSync(join(folder, 'portcullis.config.json'), JSON.stringify({ users: { fields } }))
   const run = (...words: string[]) => portcullis(words, { cwd: folder })
   const text = { type: 'string' }
+  /** A service that listens is ended at once. */
+  const refusesToStart = async () => {
+    const refusal = await spawnService({}, folder).then(
+      async (service) => `listened, ${await service.end('SIGTERM')}`,
+      String,
+    )
+    expect(refusal).to.include('users.fields.handle.unique').and.to.include('portcullis storage fields')
+  }
 
   it('write and print a field, also one that users may neither write nor read', async () => {
     declare({ handle: text, note: { ...text, readOnly: true, private: true }, tags: { type: 'array' } })
@@ -38,13 +46,11 @@ describe('portcullis user and storage, with fields of the deployer’s own', () 
 
   it('fill the keys of a field that becomes unique. Until then the service refuses to start', async () => {
     declare({ handle: { ...text, unique: true } })
-    const refusal = await run('serve')
-    expect(refusal.code).to.not.equal(0)
-    expect(refusal.err).to.include('users.fields.handle.unique').and.to.include('portcullis storage fields')
+    await refusesToStart()
     const duplicates = await run('storage', 'fields')
     expect(duplicates.code).to.equal(1)
     expect(duplicates.out).to.match(/^\S+\tgrace@example\.com\thandle\tanother user has this value\n$/)
-    expect((await run('serve')).err).to.include('users.fields.handle.unique')
+    await refusesToStart()
 
     expect((await run('user', 'set-field', 'grace@example.com', 'handle', 'Grace')).code).to.equal(0)
     expect((await run('storage', 'fields')).code).to.equal(0)
@@ -57,8 +63,11 @@ describe('portcullis user and storage, with fields of the deployer’s own', () 
 
   it('list users whose values no longer fit', async () => {
     declare({ handle: { ...text, unique: true, maxLength: 4 } })
-    const { code, out } = await run('storage', 'fields')
+    const { code, out } = await run('storage', 'check')
     expect(code).to.equal(0)
-    expect(out).to.match(/^\S+\tgrace@example\.com\thandle\tdoes not fit\n0 users have new keys\n$/)
+    expect(out).to.match(/\(users, .*\): ok\n\S+\tgrace@example\.com\thandle\tdoes not fit\n$/)
+    const line = (await run('--json', 'storage', 'check')).out.trimEnd().split('\n').at(-1) ?? ''
+    expect(JSON.parse(line)).to.include({ email: 'grace@example.com', field: 'handle' })
+    expect((await run('storage', 'fields')).out).to.equal('0 users have new keys\n')
   })
 })

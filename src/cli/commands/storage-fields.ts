@@ -4,7 +4,7 @@ import { everyOne } from '../../application/every-one.ts'
 import { noteKeys } from '../../config/composition/field-marks.ts'
 import { userPortsOf } from '../../config/composition/ports.ts'
 import { openHasher, openHashPool } from '../../config/composition/shared-resources.ts'
-import { asDeclared, withKeys } from '../../domain/fields.ts'
+import { withKeys } from '../../domain/fields.ts'
 import { openRole } from '../open-role.ts'
 import { type ExitCode, printed, warn } from '../output.ts'
 import { type GlobalOptions, tenantHere } from '../settings.ts'
@@ -12,8 +12,8 @@ import { type GlobalOptions, tenantHere } from '../settings.ts'
 const pageSize = 500
 
 /**
- * Gives each user the keys of unique fields, as the settings declare them now, and prints the users whose values another user has, or
- * whose values no longer fit. Exit code 1 if two users have one value: then the service does not start yet.
+ * Gives each user the keys of unique fields, as the settings declare them now, and prints the users whose values another user has.
+ * Exit code 1 if two users have one value: then the service does not start yet.
  */
 export async function keyFields(options: GlobalOptions): Promise<ExitCode> {
   const tenant = await tenantHere(options, { withoutSecret: true })
@@ -27,8 +27,6 @@ export async function keyFields(options: GlobalOptions): Promise<ExitCode> {
     let duplicates = 0
     let changed = 0
     for await (const { id, email, fields } of everyOne((after) => users.list(pageSize, after))) {
-      const unfit = Object.keys(asDeclared(fieldRules, fields).retired).filter((name) => fieldRules.fields.has(name))
-      for (const field of unfit) await printed(options, `${id}\t${email}\t${field}\tdoes not fit`, { id, email, field })
       if (isSame(withKeys(fieldRules, fields).keys, fields.keys)) continue
       const outcome = await changeUser.execute(id, (fresh) => {
         return { type: 'replace', user: { ...fresh, fields: withKeys(fieldRules, fresh.fields) }, events: [] }

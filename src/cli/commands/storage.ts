@@ -1,14 +1,17 @@
 import { join, resolve } from 'node:path'
-import type { OpenOptions, StoreBackend } from '../../adapters/stores/store-backend.ts'
+import { type OpenOptions, portsFor, type StoreBackend } from '../../adapters/stores/store-backend.ts'
+import { everyOne } from '../../application/every-one.ts'
+import { rulesOf } from '../../config/composition/ports.ts'
 import { distinctStores, namingRoles, placed, pluginOf } from '../../config/plugins/stores.ts'
 import { settingsFault } from '../../config/settings/schema/fault.ts'
-import { commandOptions } from '../open-role.ts'
+import { asDeclared } from '../../domain/fields.ts'
+import { commandOptions, openRole } from '../open-role.ts'
 import { type ExitCode, printed, remark, warn } from '../output.ts'
 import { type GlobalOptions, tenantHere } from '../settings.ts'
 
 /**
  * Checks each store, and writes a mark to see whether it takes writes. Users, sessions and tokens stay as they are. Prints
- * the faults and a summary. Exit code 1 if there is one.
+ * the faults and a summary, and the values that no longer fit the settings. Exit code 1 if a store has a fault.
  */
 export async function checkStorage(options: GlobalOptions): Promise<ExitCode> {
   const tenant = await tenantHere(options, { withoutSecret: true })
@@ -23,7 +26,27 @@ export async function checkStorage(options: GlobalOptions): Promise<ExitCode> {
     const text = `${kind} (${roles.join(', ')}): ${faults.length === 0 ? 'ok' : 'has faults'}`
     await printed(options, text, { kind, roles, faults })
   }
+  if (code === 0) await printUnfit(options, tenant)
   return code
+}
+
+const pageSize = 500
+
+/** Prints each user's fields whose stored values no longer fit the settings. They are shown to nobody. */
+async function printUnfit(options: GlobalOptions, tenant: Parameters<typeof openRole>[1]): Promise<void> {
+  const { settings } = tenant
+  const rules = rulesOf(settings)
+  if (rules.fields.size === 0) return
+  const handle = await openRole('users', tenant)
+  try {
+    const { users } = portsFor('users', settings.stores.users.kind, handle)
+    for await (const { id, email, fields } of everyOne((after) => users.list(pageSize, after))) {
+      const unfit = Object.keys(asDeclared(rules, fields).retired).filter((name) => rules.fields.has(name))
+      for (const field of unfit) await printed(options, `${id}\t${email}\t${field}\tdoes not fit`, { id, email, field })
+    }
+  } finally {
+    await handle.close()
+  }
 }
 
 /** Runs the missing migrations of each store, and prints its version. Throws `Unavailable` while another process migrates. */

@@ -1,5 +1,4 @@
 import { registrableDomain } from '../../adapters/addresses/registrable-domain.ts'
-import { fieldRulesOf } from '../../adapters/fields/declared-fields.ts'
 import { loginFieldOf, titledLoginField } from '../../adapters/fields/login-field.ts'
 import { withForms } from '../../adapters/http/docs/answer-forms.ts'
 import { docsRouter } from '../../adapters/http/docs/docs-page.ts'
@@ -45,6 +44,7 @@ import type { Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
 import { defaultTenant } from '../settings/tenants.ts'
 import { deviceCookieOf, mountedProviders, transportOf } from './backends-and-providers.ts'
+import { rulesOf } from './ports.ts'
 import type { Tenant } from './tenant.ts'
 
 interface TenantNeeds {
@@ -130,7 +130,7 @@ function documentOf(settings: Settings, operations: Mounted): object {
   const ofPath = { url: `${base}${pathPrefix}/{tenant}`, variables: { tenant: { default: 'default' } } }
   const service = { url: base || '/' }
   const servers = { service, tenant: by === 'path' ? ofPath : service, header: by === 'header' ? header : null }
-  const rules = fieldRulesOf(settings.users, settings.backends)
+  const rules = rulesOf(settings)
   const described = routersOf(settings).map((router) => withUserIds(withOwnFields(router, rules), settings.ids))
   const own = openapi([...described, operations], backends, version, { ...servers, haveTenants: by !== undefined })
   const document = withForms(own, settings.compat)

@@ -16,6 +16,7 @@ import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
 import type { SinkName } from '../../application/ports/stores/outbox.ts'
 import type { UserIds } from '../../application/ports/stores/user-ids.ts'
 import type { UserStore } from '../../application/ports/stores/user-store.ts'
+import type { FieldRules } from '../../domain/fields.ts'
 import type { RequestPurpose } from '../../domain/one-time-token.ts'
 import { timers } from '../../lib/timers.ts'
 import type { Settings } from '../settings/schema/schema.ts'
@@ -85,14 +86,20 @@ export function lifetimesOf({ tokens }: Settings): Readonly<Record<RequestPurpos
   return { reset_password: tokens.resetLifetimeSeconds, verify_email: tokens.verifyLifetimeSeconds }
 }
 
+/** The fields that the deployer declares. */
+export function rulesOf({ users, backends }: Settings): FieldRules {
+  return fieldRulesOf(users, backends)
+}
+
 /** The ports that only users and passwords need. */
 export function userPortsOf(
-  { passwords, users: ofUsers, backends, ids }: Settings,
+  settings: Settings,
   { users, userIds, ...opened }: Pick<Opened, 'hasher' | 'clock'> & Readonly<{ users: UserStore; userIds: UserIds }>,
 ) {
+  const { passwords, ids } = settings
+  const fieldRules = rulesOf(settings)
   const isCommon = passwords.refusesCommon ? isCommonPassword : () => false
   const policy = { minLength: passwords.minLength, isCommon }
-  const fieldRules = fieldRulesOf(ofUsers, backends)
   const ofProcess = { newId, newUserId: newUserIds(ids, userIds), timers, random: Math.random }
   return { ...opened, ...ofProcess, users: declaredUsers(users, fieldRules), fieldRules, policy }
 }
