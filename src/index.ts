@@ -88,6 +88,7 @@ export {
   type UserChanges,
 } from './domain/events.ts'
 export type { FieldValue, FieldValues } from './domain/field.ts'
+export type { GivenFields, HiddenFields, OwnFields, PrivateFields, ShownFields } from './domain/field-types.ts'
 export { noFields, type UserFields } from './domain/fields.ts'
 export {
   type EventId,

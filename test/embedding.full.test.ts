@@ -27,13 +27,17 @@ const snippets = ['docs/embedding.md', 'docs/koa.md', 'docs/fastapi-users.md'].f
 /** Packages that a program with use cases on SQLite does not need. */
 const unwanted = /^(koa|@koa\/.*|koa-.*|mongodb|bson|ioredis|simple-oauth2|joi|openid-client|undici|bcrypt|commander)$/
 
-/** The types refuse each line after the first, and those of the settings what their schema would. */
-const misuses = `import { openPortcullis, toEmail } from 'portcullis'
+/** The types refuse each line after the first, and those of the settings what their schema would. An example declares own fields. */
+const misuses = `import { type AnyChanges, noFields, openPortcullis, toEmail } from 'portcullis'
 toEmail(5)
 openPortcullis({ dataFoldre: 'data' })
 openPortcullis({ stores: { users: { kind: 'sqlit' } } })
 openPortcullis({ tenants: { by: 'host', list: { a: { logs: {} } } } })
 openPortcullis({ providers: { google: { kind: 'google', clientId: 'i', clientSecret: 's' } } })
+openPortcullis({}, { handlers: { on_after_register: (user) => console.log(user.first_nam) } })
+openPortcullis({}, { handlers: { on_after_update: (user, { plan }) => console.log(plan === 'gold') } })
+const { fields }: AnyChanges = { fields: { plan: 'gold' } }
+console.log(noFields.shown.note, noFields.hidden.note)
 `
 
 const twoUseCases = `
@@ -109,6 +113,10 @@ describe('the package, installed into an empty project', () => {
       'wrong.ts(3,18): error TS2561',
       'wrong.ts(4,37): error TS2820',
       'wrong.ts(5,54): error TS2353',
+      'wrong.ts(7,80): error TS2551',
+      'wrong.ts(8,83): error TS2367',
+      'wrong.ts(9,44): error TS2322',
+      'wrong.ts(10,28): error TS2339',
     ])
   })
 

@@ -1,13 +1,14 @@
 import { folded } from './email.ts'
 import { type Field, type FieldValue, type FieldValues, fault, faultOf, type OwnFieldFault } from './field.ts'
+import type { HiddenFields, ShownFields } from './field-types.ts'
 import { InvalidInput } from './refusal.ts'
 
 /** The values of a user's fields. A store keeps them as one value. */
 export interface UserFields {
   /** The values that the user may read. */
-  readonly shown: FieldValues
+  readonly shown: ShownFields
   /** The values for superusers and programs alone. */
-  readonly hidden: FieldValues
+  readonly hidden: HiddenFields
   /** Stored values that the settings no longer allow. They are kept, and shown to nobody. */
   readonly retired: FieldValues
   /** The folded values of unique fields. No two users share one of a field. */

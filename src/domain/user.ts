@@ -1,5 +1,5 @@
 import type { Email } from './email.ts'
-import type { FieldValues } from './field.ts'
+import type { ShownFields } from './field-types.ts'
 import { noFields, type UserFields } from './fields.ts'
 import { kindOf, type UserId } from './ids.ts'
 import type { OAuthAccount } from './oauth-account.ts'
@@ -54,7 +54,7 @@ export interface UserView {
   readonly isSuperuser: boolean
   readonly isVerified: boolean
   /** The values of the fields that the deployer declares. */
-  readonly fields: FieldValues
+  readonly fields: ShownFields
 }
 
 /**

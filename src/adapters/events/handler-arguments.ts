@@ -1,7 +1,7 @@
 import type { HandlerContext } from '../../application/ports/event-handlers.ts'
 import type { ActorWithoutLogin } from '../../domain/actor.ts'
 import type { LinkChange, UserChanges } from '../../domain/events.ts'
-import type { FieldValue } from '../../domain/field.ts'
+import type { ChangedFields, ShownFields } from '../../domain/field-types.ts'
 import { jsonId } from '../../domain/ids.ts'
 import type { ClientTraits } from '../../domain/session.ts'
 import type { UserView } from '../../domain/user.ts'
@@ -10,14 +10,13 @@ import type { UserView } from '../../domain/user.ts'
  * A user in the arguments of a handler: the five fields of the HTTP answers, in their order, and then those that the deployer
  * declares, except private ones.
  */
-export interface WireUser {
+export interface WireUser extends ShownFields {
   /** A number if `ids` is `integer`. */
   readonly id: string | number
   readonly email: string
   readonly is_active: boolean
   readonly is_superuser: boolean
   readonly is_verified: boolean
-  readonly [field: string]: FieldValue
 }
 
 /** A link to an account at a provider, by the names of the HTTP answers. */
@@ -30,7 +29,7 @@ interface WireLink {
  * The changed fields with their new values, also those that the deployer declares; `password: true` stands for a new
  * password.
  */
-export interface WireChanges {
+export interface WireChanges extends ChangedFields<WireLink> {
   readonly email?: string
   /** The previous address. Present if and only if `email` is. */
   readonly previous_email?: string
@@ -44,7 +43,6 @@ export interface WireChanges {
   readonly logged_out_everywhere?: true
   readonly oauth_linked?: WireLink
   readonly oauth_unlinked?: WireLink
-  readonly [field: string]: FieldValue | WireLink | undefined
 }
 
 export function wireUser(user: UserView): WireUser {

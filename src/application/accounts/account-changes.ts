@@ -1,6 +1,7 @@
 import { type Email, emailKey } from '../../domain/email.ts'
 import { type AccountEvent, type EventMetadata, type UserChanges, updatedEvent } from '../../domain/events.ts'
 import type { FieldValues } from '../../domain/field.ts'
+import type { GivenFields } from '../../domain/field-types.ts'
 import { noFieldRules, type UserFields, withValues } from '../../domain/fields.ts'
 import type { PasswordPolicy } from '../../domain/password.ts'
 import { Refusal } from '../../domain/refusal.ts'
@@ -13,7 +14,7 @@ import type { WriteOptions } from '../ports/stores/user-store.ts'
 import { type Authenticated, actorOf, type By, speaksFor } from '../sign-in/authenticate.ts'
 import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
 import { requireNewAddress } from './new-address.ts'
-import type { FieldNeeds, GivenFields } from './own-fields.ts'
+import type { FieldNeeds } from './own-fields.ts'
 import { requireGoodPassword, type ValidatePassword } from './password-validation.ts'
 
 /** The changes that users may make to their own account. `undefined`: unchanged. */

@@ -1,4 +1,5 @@
 import type { FieldValues } from '../../domain/field.ts'
+import type { GivenFields } from '../../domain/field-types.ts'
 import { checkFields, type Door, type FieldRules, InvalidFields, noFieldRules } from '../../domain/fields.ts'
 
 export interface FieldNeeds {
@@ -7,9 +8,6 @@ export interface FieldNeeds {
   /** Called with the names of fields whose values were dropped. Must not throw. */
   fieldsDropped?: (names: readonly string[]) => void
 }
-
-/** Values by the name of the field, as a request or a program gives them. */
-export type GivenFields = Readonly<Record<string, unknown>>
 
 /** The values that a record gets. Throws `InvalidFields` with every fault. */
 export function requireFields(needs: FieldNeeds, given: GivenFields | undefined, door: Door): FieldValues {
