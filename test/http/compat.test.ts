@@ -165,6 +165,16 @@ describe('the preset of fastapi-users', () => {
       expect(Object.fromEntries(schemes)).to.deep.equal(document.securitySchemes)
     })
 
+    it('describes the items of each list, without which some generators leave an operation out', () => {
+      const lists: Json[] = []
+      JSON.stringify(served, (_, value) => {
+        if ([value?.type].flat().includes('array')) lists.push(value)
+        return value
+      })
+      expect(lists).to.not.be.empty
+      for (const list of lists) expect(list, String(list.description)).to.have.property('items')
+    })
+
     it('refers to no schema that is missing', () => {
       const names = [...JSON.stringify(served).matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name)
       expect(served.components.schemas).to.include.all.keys(names)

@@ -24,7 +24,7 @@ export const optional = {
   flag: (description: string) =>
     Type.Optional(Type.Unsafe<boolean | undefined>({ type: ['boolean', 'null'], description })),
   list: (description: string) =>
-    Type.Optional(Type.Unsafe<unknown[] | undefined>({ type: ['array', 'null'], description })),
+    Type.Optional(Type.Unsafe<unknown[] | undefined>({ type: ['array', 'null'], items: {}, description })),
 }
 
 const known = (description: string) =>
