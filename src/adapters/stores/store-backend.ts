@@ -59,8 +59,19 @@ export interface StoreLifecycle {
   close(): Promise<void>
 }
 
+/** Shortens the wait of a process that delivers events for those that another process has written. Polling finds them, too. */
+export interface EventAnnouncements {
+  /** Tells the other processes that this one has written events. Never throws. */
+  announce(): void
+  /** Calls `wake` when another process announces events, until the store is closed. */
+  listen(wake: () => void): void
+}
+
 /** An opened store: the ports that it offers. */
-export interface StoreHandle extends StorePorts, StoreLifecycle {}
+export interface StoreHandle extends StorePorts, StoreLifecycle {
+  /** Absent if processes only poll. */
+  readonly announcements?: EventAnnouncements
+}
 
 /** The setup of the store is wrong, so the process does not start. The message says what to change. */
 export class Unsuitable extends Error {

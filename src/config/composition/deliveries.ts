@@ -1,5 +1,6 @@
 import { type DeliveryLoop, deliveryLoop } from '../../adapters/events/delivery-loop.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
+import type { EventAnnouncements } from '../../adapters/stores/store-backend.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import type { UseCases } from './container.ts'
 import type { Ports } from './ports.ts'
@@ -11,6 +12,7 @@ interface Needs {
   readonly leavesEvents: boolean
   /** Asks the stores whether they answer, and logs an outage. Never rejects. */
   readonly failing: () => Promise<unknown>
+  readonly announcements: EventAnnouncements | undefined
   readonly log: Logger
 }
 
@@ -21,7 +23,7 @@ const hourMilliseconds = 3_600_000
 const firstChoresMilliseconds = 200
 
 /** The background work of a tenant. */
-export function deliveriesOf({ useCases, ports, leavesEvents, failing, log }: Needs) {
+export function deliveriesOf({ useCases, ports, leavesEvents, failing, announcements, log }: Needs) {
   const { relayEvents, deliverTokens, sweep } = useCases
   const { clock } = ports
   let events: DeliveryLoop | null = null
@@ -53,14 +55,16 @@ export function deliveriesOf({ useCases, ports, leavesEvents, failing, log }: Ne
     chore(() => sweep.execute())
     if (leavesEvents) return
     void logged(() => warnOfOffSinks(ports, log))
-    events = deliveryLoop({ ...loopOf('events'), work: relayEvents, pollSeconds })
+    const loop = deliveryLoop({ ...loopOf('events'), work: relayEvents, pollSeconds })
+    events = loop
+    announcements?.listen(loop.wake)
     requests = deliveryLoop({ ...loopOf('token requests'), work: deliverTokens, ...tokenBeat })
   }
 
   return {
     chore,
-    /** Delivers events that this process has just written, without waiting for the next poll. */
-    wake: () => events?.wake(),
+    /** This process, or another, delivers the events that were just written, without waiting for the next poll. */
+    wake: () => (events === null ? announcements?.announce() : events.wake()),
 
     startDeliveries() {
       isWanted = true

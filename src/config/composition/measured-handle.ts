@@ -11,6 +11,7 @@ export function measuredHandle(handle: StoreHandle, store: string, metrics: Metr
     return port === undefined ? [] : [[name, measuredPort(port, { store, ...storePorts[name] }, metrics)] as const]
   })
   return {
+    ...(handle.announcements && { announcements: handle.announcements }),
     prepare: () => handle.prepare(),
     ping: () => handle.ping(),
     close: () => handle.close(),

@@ -69,6 +69,7 @@ export async function openStores(needs: Needs) {
     ...byRole.sessions,
     ...byRole.tokens,
     limiter: limiter(),
+    announcements: all.find(({ roles }) => roles.includes('users'))?.handle.announcements,
     /**
      * Tries every store once and resolves; a store that is down is tried again each second. Rejects with `Unsuitable`.
      *

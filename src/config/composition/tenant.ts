@@ -93,7 +93,7 @@ function tenantFrom(resources: Resources, needs: Needs) {
   const signals = new EventEmitter<Signals>()
   const ports = portsFrom(resources, { ...needs, signals })
   const useCases = measuredUseCases(useCasesOf(ports), metrics)
-  const deliveries = deliveriesOf({ useCases, ports, leavesEvents, failing: stores.failing, log })
+  const deliveries = deliveriesOf({ ...stores, useCases, ports, leavesEvents, log })
   const backends = backendsOf(settings.backends, { ...ports, newId, claimFields: claimsOf(ports.fieldRules) })
   for (const { name } of backends) metrics?.backendOpened(name)
   signals.on('eventsWritten', deliveries.wake)

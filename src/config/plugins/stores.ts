@@ -62,6 +62,16 @@ const url = (example: string, otherwise: string) =>
     }),
   )
 
+const directUrl = Type.Optional(
+  Type.String({
+    secret: 'address',
+    expects: 'an address such as postgres://host/name',
+    otherwise: 'none',
+    description:
+      'Address of the server itself, beside that of a pooler: then events of other processes need not wait for the next poll.',
+  }),
+)
+
 const module = (role: StoreRole) =>
   Type.Optional(
     Type.String({
@@ -81,7 +91,14 @@ export const stores: readonly StorePlugin[] = [
   { ...memoryBackend, options: () => ({}) },
   { ...sqliteBackend, options: (role) => (role === 'users' ? { cacheMegabytes } : {}) },
   { ...mongoBackend, options: (role) => ({ url: url('mongodb://host/name', ofUsers(role)) }) },
-  { ...postgresBackend, options: (role) => ({ url: url('postgres://host/name', ofUsers(role)), schema }) },
+  {
+    ...postgresBackend,
+    options: (role) => ({
+      url: url('postgres://host/name', ofUsers(role)),
+      ...(role === 'users' ? { directUrl } : {}),
+      schema,
+    }),
+  },
   { ...redisBackend, options: () => ({ url: url('redis://host', 'required'), prefix }) },
   { ...ownBackend, options: (role) => ({ module: module(role), url: ownUrl }) },
 ]
@@ -110,8 +127,12 @@ export function objectionToStore(store: StoreSettings): { readonly option: strin
   if (store.kind === ownBackend.kind) {
     return store.module === undefined ? { option: 'module', message: 'is required: the path of a module' } : null
   }
-  const message = addressObjection(pluginOf(store.kind), store.url)
-  return message === null ? null : { option: 'url', message }
+  const plugin = pluginOf(store.kind)
+  const message = addressObjection(plugin, store.url)
+  if (message !== null) return { option: 'url', message }
+  const { directUrl } = store
+  const ofDirect = typeof directUrl === 'string' ? addressObjection(plugin, directUrl) : null
+  return ofDirect === null ? null : { option: 'directUrl', message: ofDirect }
 }
 
 /** The options of a role. A role of the kind of the users inherits theirs, unless it has an address or a module of its own. */

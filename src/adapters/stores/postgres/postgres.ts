@@ -1,7 +1,8 @@
 import { Unavailable } from '../../../domain/refusal.ts'
+import { closeAll } from '../../../lib/closing.ts'
 import { timers } from '../../../lib/timers.ts'
 import { answering } from '../answering.ts'
-import { type OpenOptions, openShares, type StoreBackend } from '../store-backend.ts'
+import { type OpenOptions, openShares, type StoreBackend, type StoreHandle } from '../store-backend.ts'
 import type { StorePorts } from '../store-ports.ts'
 import {
   hostsInClear,
@@ -12,6 +13,7 @@ import {
   poolKey,
   schemaOf,
 } from './connection/address.ts'
+import { announcementsOf } from './connection/announcements.ts'
 import { type Connection, connectionOf } from './connection/connection.ts'
 import { openPool } from './connection/pool.ts'
 import { explained, requireSuitable } from './connection/server.ts'
@@ -48,8 +50,10 @@ export const postgresBackend = {
 
   backupProgram: 'pg_dump',
 
-  async open(options) {
-    const connection = await connect(options)
+  async open({ shares = openShares(), ...options }) {
+    const { default: driver } = await import('pg')
+    const connection = await connect({ ...options, shares })
+    const announcements = announcementsOf(connection, { ...options, driver, shares })
 
     return {
       users: postgresUsers(connection),
@@ -72,8 +76,9 @@ export const postgresBackend = {
         },
         answerMs,
       ),
+      announcements,
       ping: () => connection.ping(),
-      close: () => connection.close(),
+      close: () => closeAll(announcements, connection),
     }
   },
 
@@ -101,7 +106,7 @@ export const postgresBackend = {
       await connection.close()
     }
   },
-} as const satisfies StoreBackend<PostgresOptions, Required<StorePorts>>
+} as const satisfies StoreBackend<PostgresOptions, Required<StorePorts> & Pick<StoreHandle, 'announcements'>>
 
 async function connect({
   clock,

@@ -44,11 +44,13 @@ function doubtsOfFields({ users, pages, routers }: Settings): string[] {
 }
 
 function doubtsOfStores({ stores }: Settings): string[] {
-  const inClear = storeRoles.flatMap((role) => {
-    const { kind, url } = stores[role]
-    const hosts = url === undefined ? [] : (pluginOf(kind).hostsInClear?.(url) ?? [])
-    return hosts.every((host) => isLoopback(host) || isNeighbour(host)) ? [] : [`stores.${role}.url`]
-  })
+  const inClear = storeRoles.flatMap((role) =>
+    ['url', 'directUrl'].flatMap((option) => {
+      const { kind, [option]: url } = stores[role]
+      const hosts = typeof url === 'string' ? (pluginOf(kind).hostsInClear?.(url) ?? []) : []
+      return hosts.every((host) => isLoopback(host) || isNeighbour(host)) ? [] : [`stores.${role}.${option}`]
+    }),
+  )
   return [
     ...(stores.users.kind === 'memory'
       ? ['stores.users.kind is memory: all users are lost when the process ends']

@@ -6,6 +6,8 @@ import { Unsuitable } from '../../store-backend.ts'
 export interface PostgresOptions {
   /** The address, which names a database: `postgres://user:password@host/name`, or several hosts: `host,other:5433`. */
   readonly url: string
+  /** The address of the server itself, beside a `url` of a pooler in transaction mode, which passes on no announcements. */
+  readonly directUrl?: string
   /** The schema of the tables; by default `portcullis`. */
   readonly schema?: string
 }
