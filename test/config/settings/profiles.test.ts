@@ -12,6 +12,50 @@ const leaves = leavesOf(settingsSchema).flatMap(({ path, schema }) => {
   return preset === undefined ? [] : [{ name, hardened: preset.value, compatible: annotations(schema).default }]
 })
 
+describe('compat.preset', () => {
+  const folder = settingsFolder()
+  const preset = { compat: { preset: 'fastapi-users' } }
+
+  it('sets the defaults of all its settings, and no other', async () => {
+    const values = leavesOf(settingsSchema).flatMap(({ path, schema }) => {
+      const { fastapiUsers } = annotations(schema)
+      return fastapiUsers === undefined ? [] : [[path.join('.').replace('backends.*', 'backends.cookie'), fastapiUsers]]
+    })
+    const { settings, sources } = await folder.load(preset)
+    const changed = [...sources].filter(([, source]) => source === 'preset fastapi-users').map(([path]) => path)
+    expect(changed.map((path) => [path, valueAt(settings, path)])).to.have.deep.members(values)
+    expect(changed).to.have.members([
+      'backends.cookie.transport.name',
+      'users.reportsUnchanged',
+      'compat.nullBodies',
+      'compat.plainReasons',
+      'compat.stateCodes',
+      'compat.documentNames',
+    ])
+  })
+
+  it('yields to a given setting, goes with a profile, and may differ between tenants', async () => {
+    const list = { acme: {}, bolt: { compat: { preset: 'none' } }, dyne: { compat: { nullBodies: false } } }
+    const file = { ...preset, ...hardened, tenants: { by: 'path', list }, secret: 'a'.repeat(40) }
+    const { tenants } = await folder.load(file, { PORTCULLIS_COMPAT__STATE_CODES: 'false' })
+    const of = [...tenants.enabled].map(
+      ([
+        id,
+        {
+          settings: { compat, passwords },
+        },
+      ]) => {
+        return [id, compat.nullBodies, compat.plainReasons, compat.stateCodes, passwords.minLength]
+      },
+    )
+    expect(of).to.deep.equal([
+      ['acme', true, true, false, 15],
+      ['bolt', false, false, false, 15],
+      ['dyne', false, true, false, 15],
+    ])
+  })
+})
+
 describe('security.profile', () => {
   const folder = settingsFolder()
 

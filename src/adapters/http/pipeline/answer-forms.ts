@@ -7,13 +7,11 @@ const asInFastApi = (description: string) => Type.Boolean({ default: false, fast
 
 /** The settings for clients that were written for fastapi-users. */
 export const compatOptions = {
-  preset: Type.Optional(
-    Type.Enum(['fastapi-users'], {
-      otherwise: 'none',
-      description:
-        'Sets the defaults of several settings to those of fastapi-users. A setting that is given takes precedence.',
-    }),
-  ),
+  preset: Type.Enum(['none', 'fastapi-users'], {
+    default: 'none',
+    description:
+      'Sets the defaults of several settings to those of fastapi-users. A setting that is given takes precedence.',
+  }),
   nullBodies: asInFastApi('Answers with the status 200 or 202 and without a body have the body `null`.'),
   plainReasons: asInFastApi('A `detail` whose `rule` is `custom` has no `rule`.'),
   stateCodes: asInFastApi(
