@@ -52,14 +52,28 @@ function reasonOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   if (!('code' in error)) return unmendableOfDriver.find(([message]) => message.test(error.message))?.[1]
   const code = String(error.code)
-  if (ofCertificate.test(code)) return untrusted
+  const ofCertificate = certificates.find(([codes]) => codes.test(code))?.[1]
+  if (ofCertificate !== undefined) return `${ofCertificate} (${error.message})`
   const known = unmendable.find(([codes]) => codes.includes(code))?.[1]
   return known && `${known} (${error.message})`
 }
 
-const ofCertificate = /^(CERT_(?!NOT_YET_VALID)|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT_)/
-const untrusted =
-  'the certificate of the server is not trusted. If a CA of your own signed it, name the file of this CA in sslrootcert of the address'
+/** By the codes of OpenSSL and of Node. The first one that matches counts. */
+const certificates = [
+  [
+    /^ERR_TLS_CERT_ALTNAME_INVALID$/,
+    'the certificate of the server names another host: write a host of the certificate in url, or sslmode=verify-ca to accept every host',
+  ],
+  [
+    /^DEPTH_ZERO_SELF_SIGNED_CERT$/,
+    'the server has a self-signed certificate: name the file of this certificate in sslrootcert of the address',
+  ],
+  [/^CERT_HAS_EXPIRED$/, 'the certificate of the server has expired: renew it'],
+  [
+    /^(CERT_(?!NOT_YET_VALID)|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT_)/,
+    'the certificate of the server is not trusted. If a CA of your own signed it, name the file of this CA in sslrootcert of the address',
+  ],
+] as const
 
 /** The driver's own errors have no codes. */
 const unmendableOfDriver = [
