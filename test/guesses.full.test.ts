@@ -5,7 +5,14 @@ import { eventually } from './support/eventually.ts'
 import { type Answer, call, goodPassword, register } from './support/http/client.ts'
 import { enrol } from './support/scenes/enrol.ts'
 import { quickest } from './support/scenes/quickest.ts'
-import { inMemory, needsDeployment, onMongo, onSqlite, onSqliteAndRedis } from './support/services/deployments.ts'
+import {
+  inMemory,
+  needsDeployment,
+  onMongo,
+  onPostgres,
+  onSqlite,
+  onSqliteAndRedis,
+} from './support/services/deployments.ts'
 import { scratchFolder } from './support/services/spawned-service.ts'
 
 type Tally = Readonly<Record<string, number>>
@@ -21,6 +28,7 @@ const sites = [
   { deployment: inMemory, start: oneProcess },
   { deployment: onSqlite, start: fourProcesses },
   { deployment: onMongo, start: fourProcesses },
+  { deployment: onPostgres, start: fourProcesses },
   { deployment: onSqliteAndRedis, start: fourProcesses },
 ]
 

@@ -5,15 +5,27 @@ import { expect } from 'chai'
 import { eventually } from './support/eventually.ts'
 import { type Answer, call, logIn, logInByCookie, type Sent } from './support/http/client.ts'
 import { enrol } from './support/scenes/enrol.ts'
-import { type Deployment, needsDeployment, onMongoAndRedis, onSqlite } from './support/services/deployments.ts'
+import {
+  type Deployment,
+  needsDeployment,
+  onMongoAndRedis,
+  onPostgres,
+  onSqlite,
+} from './support/services/deployments.ts'
 import type { PrintedEvent } from './support/services/spawned-service.ts'
 import { type SpawnedService, scratchFolder, spawnService } from './support/services/spawned-service.ts'
-import { folderBytes, mongoContents, redisContents, sqliteContents } from './support/stores/store-contents.ts'
+import {
+  folderBytes,
+  mongoContents,
+  postgresContents,
+  redisContents,
+  sqliteContents,
+} from './support/stores/store-contents.ts'
 
 const superuserAddress = 'superuser@example.com'
 const talkative = { PORTCULLIS_LOGS__LEVEL: 'debug', PORTCULLIS_LOGS__REQUESTS: 'all' }
 /** Words that only an error of the service's inside contains. */
-const inside = /\bat .*:\d+|node_modules|SQLITE_|mongo|E11000|redis|\.ts\b|\.js\b|SELECT|portcullis\./i
+const inside = /\bat .*:\d+|node_modules|SQLITE_|mongo|E11000|redis|postgres|\.ts\b|\.js\b|SELECT|portcullis\./i
 
 const passwords = {
   first: 'CANARY-pw-"first"+phrase',
@@ -53,6 +65,13 @@ const cases: readonly Case[] = [
       const mongo = await mongoContents(settings.PORTCULLIS_STORES__USERS__URL ?? '')
       const redis = await redisContents(settings.PORTCULLIS_STORES__SESSIONS__URL ?? '')
       const rows = JSON.stringify([mongo, redis])
+      return { bytes: Buffer.from(rows), rows }
+    },
+  },
+  {
+    deployment: onPostgres,
+    async dump(settings) {
+      const rows = JSON.stringify(await postgresContents(settings.PORTCULLIS_STORES__USERS__URL ?? ''))
       return { bytes: Buffer.from(rows), rows }
     },
   },

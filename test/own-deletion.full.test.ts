@@ -5,9 +5,16 @@ import { type Acme, aPerson, startAcme } from './support/providers/acme.ts'
 import { Browser, toLink } from './support/providers/oauth-browser.ts'
 import { enrol } from './support/scenes/enrol.ts'
 import { resetToken, verifyToken } from './support/scenes/one-time-tokens.ts'
-import { type Deployment, needsDeployment, onMongo, onMongoAndRedis, onSqlite } from './support/services/deployments.ts'
+import {
+  type Deployment,
+  needsDeployment,
+  onMongo,
+  onMongoAndRedis,
+  onPostgres,
+  onSqlite,
+} from './support/services/deployments.ts'
 import { startTestService, type TestService } from './support/services/service.ts'
-import { folderBytes, inSqlite, mongoContents, redisContents } from './support/stores/store-contents.ts'
+import { inSqlite, writtenBy } from './support/stores/store-contents.ts'
 
 type Env = Readonly<Record<string, string>>
 
@@ -25,7 +32,7 @@ const writings = [
   Buffer.from(name).toString('hex'),
 ]
 
-for (const deployment of [onSqlite, onMongo, onMongoAndRedis]) {
+for (const deployment of [onSqlite, onMongo, onMongoAndRedis, onPostgres]) {
   describe(`after the own deletion of an account, on ${deployment.name}`, () => {
     let acme: Acme
     let service: TestService
@@ -83,9 +90,6 @@ function found(text: string): string[] {
 
 /** All bytes that the stores of a service hold, as text. */
 async function everything({ name }: Deployment, env: Env, { dataFolder }: TestService): Promise<string> {
-  const { PORTCULLIS_STORES__USERS__URL: mongo, PORTCULLIS_STORES__TOKENS__URL: redis } = env
   if (name === onSqlite.name) inSqlite(dataFolder, (db) => db.pragma('wal_checkpoint(TRUNCATE)'))
-  const users = mongo === undefined ? folderBytes(dataFolder).toString('latin1') : await mongoContents(mongo)
-  const tokens = redis === undefined ? {} : await redisContents(redis)
-  return JSON.stringify([users, tokens])
+  return await writtenBy(env, dataFolder)
 }

@@ -2,7 +2,7 @@ import { ownChangeRaces, superuserRaces } from './races/changes.ts'
 import { loginRaces } from './races/logins.ts'
 import { redemptionRaces } from './races/redemption.ts'
 import { registrationRaces } from './races/registration.ts'
-import { oneProcess, siteOf, twoProcesses } from './races/site.ts'
+import { fourProcesses, oneProcess, siteOf, twoProcesses } from './races/site.ts'
 import { isLong } from './support/mocha/long.ts'
 import {
   inMemory,
@@ -17,7 +17,7 @@ const sites = [
   { deployment: inMemory, start: oneProcess, holds: 'everything' },
   { deployment: onSqlite, start: twoProcesses, holds: 'everything' },
   { deployment: onMongo, start: twoProcesses, holds: 'everything' },
-  { deployment: onPostgres, start: twoProcesses, holds: 'everything' },
+  { deployment: onPostgres, start: fourProcesses, holds: 'everything' },
   // Users are in the same stores as above, so only test:long repeats the races for users alone.
   { deployment: onSqliteAndRedis, start: oneProcess, holds: 'sessions and tokens' },
   { deployment: onMongoAndRedis, start: oneProcess, holds: 'sessions and tokens' },
@@ -28,8 +28,13 @@ const repeatedByLong = [
   { deployment: onMongo, start: oneProcess, holds: 'everything' },
 ]
 
+const processes = new Map([
+  [twoProcesses, ' and two processes'],
+  [fourProcesses, ' and four processes'],
+])
+
 for (const { deployment, start, holds } of isLong ? [...sites, ...repeatedByLong] : sites) {
-  describe(`a race over HTTP, on ${deployment.name}${start === twoProcesses ? ' and two processes' : ''}`, () => {
+  describe(`a race over HTTP, on ${deployment.name}${processes.get(start) ?? ''}`, () => {
     const site = siteOf(deployment, start)
 
     if (isLong || holds === 'everything') {

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { oneProcess, siteOf, twoProcesses } from './races/site.ts'
 import { notFound, seen } from './support/http/answers.ts'
 import { call, logInByCookie } from './support/http/client.ts'
-import { inMemory, onMongo, onSqlite, onSqliteAndRedis } from './support/services/deployments.ts'
+import { inMemory, onMongo, onPostgres, onSqlite, onSqliteAndRedis } from './support/services/deployments.ts'
 
 interface Listed {
   readonly id: string
@@ -13,6 +13,7 @@ for (const { deployment, start } of [
   { deployment: inMemory, start: oneProcess },
   { deployment: onSqlite, start: twoProcesses },
   { deployment: onMongo, start: twoProcesses },
+  { deployment: onPostgres, start: twoProcesses },
   { deployment: onSqliteAndRedis, start: twoProcesses },
 ]) {
   describe(`sessions that people end, on ${deployment.name}${start === twoProcesses ? ' and two processes' : ''}`, () => {

@@ -14,15 +14,17 @@ import { exchangeUntilClosed, jsonPost } from './support/http/sockets.ts'
 import { inTime } from './support/in-time.ts'
 import { isLong, rounds } from './support/mocha/long.ts'
 import { type People, settle } from './support/scenes/people.ts'
-import { type Deployment, needsDeployment, onMongo, onSqlite } from './support/services/deployments.ts'
+import { type Deployment, needsDeployment, onMongo, onPostgres, onSqlite } from './support/services/deployments.ts'
 import { startTestService, type TestService } from './support/services/service.ts'
 import { type SpawnedService, scratchFolder, spawnService } from './support/services/spawned-service.ts'
 import {
   type Contents,
   folderBytes,
   inMongo,
+  inPostgresDatabase,
   inSqlite,
   mongoContents,
+  postgresContents,
   type Row,
   sqliteContents,
 } from './support/stores/store-contents.ts'
@@ -43,6 +45,7 @@ interface Behind {
 const stores: readonly [Deployment, () => Promise<Behind>][] = [
   [onSqlite, behindSqlite],
   [onMongo, behindMongo],
+  [onPostgres, behindPostgres],
 ]
 const routes = ['/auth/forgot-password', '/auth/request-verify-token'] as const
 const kinds = ['unverified', 'verified', 'inactive', 'unknown'] as const
@@ -123,7 +126,7 @@ for (const [deployment, open] of stores) {
 
   describe(`a flood of requests for tokens of made-up addresses, with users in ${name}`, function () {
     if (isLong) this.timeout(600_000)
-    const count = name === 'MongoDB' ? rounds(500, 10_000) : rounds(2_000, 50_000)
+    const count = name === 'SQLite' ? rounds(2_000, 50_000) : rounds(500, 10_000)
     let behind: Behind
     let service: SpawnedService
 
@@ -279,5 +282,32 @@ async function behindMongo(): Promise<Behind> {
         await requests.insertMany(copies)
       }),
     close: () => onMongo.remove(env),
+  }
+}
+
+async function behindPostgres(): Promise<Behind> {
+  const env = await onPostgres.settings()
+  const url = env.PORTCULLIS_STORES__USERS__URL ?? ''
+  const contents = () => postgresContents(url)
+  const copied = 'purpose, sealed_email, request_id, languages, asked_at, ready_at'
+  const waiting = () =>
+    inPostgresDatabase(url, async (client) => {
+      const { rows } = await client.query('SELECT count(*)::int AS count FROM portcullis.token_requests')
+      return rows[0].count
+    })
+  return {
+    env,
+    dataFolder: join(scratchFolder(), 'data'),
+    contents,
+    bytes: async () => Buffer.from(JSON.stringify(await contents())),
+    waiting,
+    fill: () =>
+      inPostgresDatabase(url, async (client) => {
+        const copies = `INSERT INTO portcullis.token_requests (id, event_id, ${copied})
+          SELECT id || n, event_id || n, ${copied}
+          FROM (SELECT * FROM portcullis.token_requests LIMIT 1) AS one, generate_series(1, $1) AS n`
+        await client.query(copies, [maxWaitingRequests - (await waiting())])
+      }),
+    close: () => onPostgres.remove(env),
   }
 }

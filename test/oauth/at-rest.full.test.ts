@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import { type Acme, aPerson, startAcme } from '../support/providers/acme.ts'
 import { Browser, tokenOf, toLink } from '../support/providers/oauth-browser.ts'
-import { needsDeployment, onMongo, onMongoAndRedis, onSqlite } from '../support/services/deployments.ts'
+import { needsDeployment, onMongo, onMongoAndRedis, onPostgres, onSqlite } from '../support/services/deployments.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
-import { folderBytes, mongoContents, redisContents } from '../support/stores/store-contents.ts'
+import { writtenBy } from '../support/stores/store-contents.ts'
 
-for (const deployment of [onSqlite, onMongo, onMongoAndRedis]) {
+for (const deployment of [onSqlite, onMongo, onMongoAndRedis, onPostgres]) {
   describe(`the OAuth records of a stolen store, on ${deployment.name}`, () => {
     let acme: Acme
     let service: TestService
@@ -34,7 +34,7 @@ for (const deployment of [onSqlite, onMongo, onMongoAndRedis]) {
         secrets.codes.push(code)
       }
       secrets.browsers.push(...underWay.jar.values())
-      dump = await dumpOf(env, service)
+      dump = await writtenBy(env, service.dataFolder)
       await underWay.comeBack(acme, { state: secrets.states[0] ?? '', code: secrets.codes[0] ?? '' })
       secrets.verifiers.push(acme.exchanges().at(-1)?.form.get('code_verifier') ?? '')
     })
@@ -65,12 +65,4 @@ function encodings(token: string): string[] {
   const bytes = Buffer.from(token)
   const base64 = [0, 1, 2].map((skip) => bytes.subarray(skip, skip + 3 * 8).toString('base64url'))
   return [...base64, bytes.toString('hex')]
-}
-
-/** Everything that the stores of a service hold, as text. */
-async function dumpOf(env: Readonly<Record<string, string>>, { dataFolder }: TestService): Promise<string> {
-  const { PORTCULLIS_STORES__USERS__URL: mongo, PORTCULLIS_STORES__TOKENS__URL: redis } = env
-  const users = mongo === undefined ? folderBytes(dataFolder).toString('latin1') : await mongoContents(mongo)
-  const tokens = redis === undefined ? {} : await redisContents(redis)
-  return JSON.stringify([users, tokens])
 }

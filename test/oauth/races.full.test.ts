@@ -8,6 +8,7 @@ import {
   type Deployment,
   needsDeployment,
   onMongo,
+  onPostgres,
   onSqlite,
   onSqliteAndRedis,
 } from '../support/services/deployments.ts'
@@ -65,7 +66,7 @@ const count = (answers: readonly Answer[], wanted: ReturnType<typeof seen>): num
   answers.filter((one) => JSON.stringify(seen(one)) === JSON.stringify(wanted)).length
 const succeeded = (answers: readonly Answer[]): Answer[] => answers.filter(({ status }) => status === 200)
 
-for (const deployment of [onSqlite, onSqliteAndRedis, onMongo]) {
+for (const deployment of [onSqlite, onSqliteAndRedis, onMongo, onPostgres]) {
   describe(`${callers} concurrent callers, on ${deployment.name} and two services`, () => {
     let site: Site
 

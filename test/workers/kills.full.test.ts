@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { isLong } from '../support/mocha/long.ts'
-import { needsDeployment, onMongoAndRedis, onSqlite } from '../support/services/deployments.ts'
+import { needsDeployment, onMongoAndRedis, onPostgres, onSqlite } from '../support/services/deployments.ts'
 import { killWorkersAmidDeliveries, type Sizes } from './kills.ts'
 
 const few: Sizes = { workers: 2, users: 20, eventsPerUser: 15, kills: 1, secondsBetweenKills: 0, leaseSeconds: 4 }
@@ -9,7 +9,7 @@ const many: Sizes = { workers: 4, users: 200, eventsPerUser: 50, kills: 20, seco
 describe('workers that are killed', function () {
   if (isLong) this.timeout(290_000)
 
-  for (const deployment of [onSqlite, onMongoAndRedis]) {
+  for (const deployment of [onSqlite, onMongoAndRedis, onPostgres]) {
     it(`lose no event of a user and keep them in order, on ${deployment.name}`, async function () {
       await needsDeployment(this, deployment)
       const repeated = await killWorkersAmidDeliveries(deployment, isLong ? many : few)

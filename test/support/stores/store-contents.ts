@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { Redis } from 'ioredis'
 import { MongoClient } from 'mongodb'
+import pg from 'pg'
 
 export type Row = Readonly<Record<string, unknown>>
 
@@ -52,6 +53,38 @@ export function mongoContents(url: string): Promise<Contents> {
     return Object.fromEntries(names.map((name, at) => [name, all[at] ?? []]))
   })
 }
+
+/** Runs `use` on a connection of its own to this database. */
+export async function inPostgresDatabase<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client(url)
+  await client.connect()
+  try {
+    return await use(client)
+  } finally {
+    await client.end()
+  }
+}
+
+export function postgresContents(url: string, schema = 'portcullis'): Promise<Contents> {
+  return inPostgresDatabase(url, async (client) => {
+    const listed = 'SELECT tablename AS name FROM pg_tables WHERE schemaname = $1 ORDER BY 1'
+    const contents: Record<string, readonly Row[]> = {}
+    for (const { name } of (await client.query<{ name: string }>(listed, [schema])).rows) {
+      contents[name] = (await client.query<Row>(`SELECT * FROM ${schema}.${name}`)).rows
+    }
+    return contents
+  })
+}
+
+/** Everything that a service has written to its stores of users and tokens, as text. */
+export async function writtenBy(env: Readonly<Record<string, string>>, dataFolder: string): Promise<string> {
+  const { PORTCULLIS_STORES__USERS__URL: url, PORTCULLIS_STORES__TOKENS__URL: redis } = env
+  const users = url === undefined ? folderBytes(dataFolder).toString('latin1') : await usersIn(url)
+  return JSON.stringify([users, redis === undefined ? {} : await redisContents(redis)])
+}
+
+const usersIn = (url: string): Promise<Contents> =>
+  url.startsWith('postgres:') ? postgresContents(url) : mongoContents(url)
 
 /** Every key of every database of a server, with its value. */
 export async function redisContents(url: string): Promise<Contents> {
