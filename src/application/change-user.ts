@@ -50,8 +50,8 @@ export class ChangeUser {
   }
 
   /**
-   * Throws `QueueFull` if the queue of the user has no room for the events of the change, and refuses a change that would
-   * leave no active superuser.
+   * Throws `QueueFull` if the queue of the user has no room for the events of the change. Refuses a change that would leave
+   * no active superuser, and the removal of a user to whom records of the deployer refer.
    */
   async execute(id: UserId, decide: Decide): Promise<ChangeOutcome> {
     const before = this.#last.get(id) ?? Promise.resolve()
@@ -87,6 +87,7 @@ export class ChangeUser {
       if (change.type === 'remove') {
         const outcome = await users.remove(user, change.events, { mayLeaveNoSuperuser })
         if (outcome === 'last_superuser') throw new Refusal('LAST_SUPERUSER')
+        if (outcome === 'referenced') throw new Refusal('DELETE_USER_REFUSED', 'Other records refer to this account')
         if (outcome === 'removed') {
           wakeRelay?.()
           return { type: 'removed' }

@@ -217,6 +217,12 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .description('Fill the keys of unique fields, and list users with equal values; exit code 1 if there are any')
     .action(run(async (options) => (await import('./commands/storage-fields.ts')).keyFields(options)))
 
+  storage
+    .command('roles')
+    .description('Print the SQL with which an app in the same PostgreSQL database may read and reference the users')
+    .requiredOption('--app <role>', 'the role of the app')
+    .action(run<{ app: string }>(async (options) => (await import('./commands/storage.ts')).printRoles(options)))
+
   program
     .command('backup')
     .description('Copy the users from SQLite to a new file, while the service runs')

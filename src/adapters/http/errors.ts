@@ -92,7 +92,7 @@ export const statusOf: Record<RefusalCode, Answer> = {
   DELETE_USER_REFUSED: reasoned(
     400,
     ['too_old', 'custom'],
-    'The handler `on_before_delete` refused (`custom`), or the account is too old for `/verify/reject`',
+    'The handler `on_before_delete` or a foreign key of the app refused (`custom`), or the account is too old for `/verify/reject`',
   ),
   LAST_SUPERUSER: code(400, 'The last active superuser cannot be demoted, deactivated or deleted'),
   OAUTH_INVALID_STATE: code(

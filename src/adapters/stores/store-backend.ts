@@ -182,6 +182,8 @@ export interface StoreBackend<Own extends object = object, Offered extends Store
   schemas?(options: OpenOptions & Own): Promise<{ readonly found: number | null; readonly known: number }>
   /** Writes a copy of the data to the new file `to`, while other processes change them. */
   backUp?(own: Own, to: string): Promise<void>
+  /** SQL that lets the role `app` read and reference the users. Throws `Unsuitable` if the options name too little for it. */
+  rolesOf?(own: Own, app: string): string
   /** The program that makes backups, for a store without `backUp`. */
   readonly backupProgram?: string
 }

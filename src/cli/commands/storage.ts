@@ -92,6 +92,19 @@ async function faultsOf(backend: StoreBackend, options: OpenOptions): Promise<re
   }
 }
 
+/** Prints SQL for the administrator of the database: it lets the role of an app read and reference the users. */
+export async function printRoles(options: GlobalOptions & { readonly app: string }): Promise<ExitCode> {
+  const { settings } = await tenantHere(options, { withoutSecret: true })
+  const { stores, dataFolder } = settings
+  const { rolesOf } = pluginOf(stores.users.kind)
+  if (rolesOf === undefined) {
+    throw settingsFault('stores.users.kind', `is ${stores.users.kind}: no app can share its users`)
+  }
+  const sql = await namingRoles(['users'], async () => rolesOf(placed(stores.users, dataFolder), options.app))
+  await printed(options, sql, { sql })
+  return 0
+}
+
 /** Copies the users, and everything that is stored with them, to a new file while the service runs. */
 export async function makeBackup(options: GlobalOptions & { readonly to: string }): Promise<ExitCode> {
   const { settings } = await tenantHere(options, { withoutSecret: true })

@@ -53,7 +53,7 @@ describe('a PostgreSQL that tenants share by schema', () => {
   /** Locks the users of a schema until `ROLLBACK`. */
   async function locked(schema: string, database = url): Promise<pg.Client> {
     const locker = await connected(database)
-    await locker.query(`BEGIN; LOCK TABLE ${schema}.users`)
+    await locker.query(`BEGIN; LOCK TABLE ${schema}.user_private`)
     return locker
   }
 

@@ -262,6 +262,19 @@ describe('the PostgreSQL store', () => {
       expect(await shown()).to.deep.equal([])
     })
 
+    it('keeps the settings of a session after a write of `users`', async () => {
+      await other.query(`
+        CREATE TABLE public.seen (statement_timeout text, search_path text);
+        CREATE FUNCTION public.see() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+          INSERT INTO public.seen SELECT current_setting('statement_timeout'), current_setting('search_path');
+          RETURN NULL;
+        END $$;
+        CREATE TRIGGER see AFTER INSERT ON user_private EXECUTE FUNCTION public.see()`)
+      for (const user of [aUser(), aUser()]) await handle.users.insert(user, [])
+      const { rows } = await other.query('SELECT DISTINCT * FROM public.seen')
+      expect(rows).to.deep.equal([{ statement_timeout: '2s', search_path: 'pg_catalog' }])
+    })
+
     it('leases and sweeps no more than the limit while the statistics of the server are old', async () => {
       const due = new Date(Date.now() - 60_000)
       const add = async (name: string) => {

@@ -30,6 +30,7 @@ import {
 } from './migrations/migrations.ts'
 import { postgresOAuthStates } from './oauth-states.ts'
 import { postgresOutbox } from './outbox.ts'
+import { rolesOf } from './roles.ts'
 import { postgresSecretMark } from './secret-mark.ts'
 import { postgresSessions } from './sessions.ts'
 import { postgresTokenRequests } from './token-requests.ts'
@@ -49,6 +50,7 @@ export const postgresBackend = {
   hostsInClear,
 
   backupProgram: 'pg_dump',
+  rolesOf,
 
   async open({ shares = openShares(), ...options }) {
     const { default: driver } = await import('pg')
@@ -56,7 +58,7 @@ export const postgresBackend = {
     const announcements = announcementsOf(connection, { ...options, driver, shares })
 
     return {
-      users: postgresUsers(connection),
+      users: postgresUsers(connection, options.warn),
       outbox: postgresOutbox(connection),
       tokenRequests: postgresTokenRequests(connection),
       expiringIds: postgresExpiringIds(connection),

@@ -8,6 +8,7 @@ import { isActiveSuperuser, type User } from '../../../domain/user.ts'
 import { parseAccounts } from '../account-json.ts'
 import { fieldsJson, parseFields } from '../field-json.ts'
 import type { Connection, Queries, Steps } from './connection/connection.ts'
+import { othersObjects } from './others-objects.ts'
 import { appended, eventValues, roomValues, waitingOf } from './waiting-events.ts'
 
 interface UserRow {
@@ -131,8 +132,10 @@ const holdSuperusers = `
   ON CONFLICT (name) DO UPDATE SET value = known.value`
 const otherSuperuser = 'SELECT 1 FROM @user_private WHERE is_superuser AND is_active AND user_id <> $1 LIMIT 1'
 
-export function postgresUsers(connection: Connection): UserStore {
+/** @param warn gets the foreign key that refuses a removal */
+export function postgresUsers(connection: Connection, warn: (message: string) => void): UserStore {
   const { all, one, operation, takenKey, now } = connection
+  const { namingTriggers, referenceOf } = othersObjects(connection)
 
   const user = async (text: string, ...keys: string[]): Promise<User | null> => {
     const row = await one<UserRow>(text, keys)
@@ -146,7 +149,7 @@ export function postgresUsers(connection: Connection): UserStore {
   ): Promise<T | Taken> {
     const steps = operation()
     try {
-      return await write(steps)
+      return await namingTriggers(() => write(steps))
     } catch (error) {
       const key = takenKey(error)
       if (key === 'user_private_email_key') return 'email_taken'
@@ -216,11 +219,20 @@ export function postgresUsers(connection: Connection): UserStore {
 
     async remove(user, events, { mayLeaveNoSuperuser = false } = {}) {
       const values = [user.id, user.version, ...eventValues(events, now())]
-      const written = await keepingOne(operation(), user.id, mayLeaveNoSuperuser, (one, isAllowed) =>
-        one<Written>(remove, [...values, isAllowed]),
-      )
-      if (typeof written === 'string') return written
-      return written.written === 1 ? 'removed' : 'stale'
+      try {
+        const written = await namingTriggers(() =>
+          keepingOne(operation(), user.id, mayLeaveNoSuperuser, (one, isAllowed) =>
+            one<Written>(remove, [...values, isAllowed]),
+          ),
+        )
+        if (typeof written === 'string') return written
+        return written.written === 1 ? 'removed' : 'stale'
+      } catch (error) {
+        const reference = referenceOf(error)
+        if (reference === null) throw error
+        warn(`${reference} refused to delete a user`)
+        return 'referenced'
+      }
     },
 
     async list(limit, after) {

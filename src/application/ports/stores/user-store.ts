@@ -47,13 +47,14 @@ export interface UserStore {
   /**
    * Removes the user only if the stored version is still `user.version`; `'removed'` for exactly one caller. Address,
    * accounts and keys of fields become free; the events stay. At least one event is required, because its delivery removes the sessions
-   * and tokens of the user. `'last_superuser'` as in `replace`: nothing was written.
+   * and tokens of the user. `'last_superuser'` as in `replace`: nothing was written. `'referenced'` when records of the
+   * deployer in the same database refer to the user: nothing was written.
    */
   remove(
     user: User,
     events: readonly [AccountEvent, ...AccountEvent[]],
     options?: WriteOptions,
-  ): Promise<'removed' | 'stale' | 'last_superuser'>
+  ): Promise<'removed' | 'stale' | 'last_superuser' | 'referenced'>
 
   /** A page of at most `limit` users in the order of their ids, behind the id `after`. */
   list(limit: number, after: string | null): Promise<Page<User>>

@@ -3,7 +3,15 @@ import type { PoolClient, QueryResult } from 'pg'
 import type { IdKind } from '../../../../domain/ids.ts'
 import { Unavailable } from '../../../../domain/refusal.ts'
 import type { Lease } from '../../store-backend.ts'
-import { type Driver, isBlocked, isOutage, isRolledBack, leavesConnection, takenKey } from './faults.ts'
+import {
+  type DatabaseError,
+  type Driver,
+  isBlocked,
+  isOutage,
+  isRolledBack,
+  leavesConnection,
+  takenKey,
+} from './faults.ts'
 import type { Borrowed, SharedPool, Turns } from './pool.ts'
 import { longestWaitMs } from './session.ts'
 
@@ -221,6 +229,12 @@ export function connectionOf(
 
     /** The unique key that a refused write found taken; `null` for another error. */
     takenKey: (error: unknown): string | null => takenKey(driver, error),
+
+    /** The answer of the server behind an error; `null` if the server did not answer. */
+    answerOf(error: unknown): DatabaseError | null {
+      const answer = error instanceof Unavailable ? error.cause : error
+      return answer instanceof driver.DatabaseError ? answer : null
+    },
 
     /** Deletes at most `limit` rows that match. Returns how many. A subquery of `IN` may run once for each row, an array does not. */
     async sweep(

@@ -3,7 +3,7 @@ import type { DatabaseError } from 'pg'
 export type Driver = typeof import('pg')['default']
 
 /** SQLSTATE classes and codes of a server that may recover (appendix A of PostgreSQL's manual). */
-const outage = /^(08|53|57|58|28|40|25006$|25P03$|42501$|55P03$|3D000$|XX)/ // connections, resources, operator, system, roles, rollback, replica
+const outage = /^(08|26|53|57|58|28|40|25006$|25P03$|42501$|55P03$|3D000$|XX)/ // connections, statements that others removed, resources, operator, system, roles, rollback, replica
 
 /** Whether the server or the way to it has failed for now. The driver's own errors have no class of their own. */
 export function isOutage(driver: Driver, error: unknown): boolean {
@@ -11,11 +11,14 @@ export function isOutage(driver: Driver, error: unknown): boolean {
   return error instanceof Error && (('code' in error && 'syscall' in error) || ofDriver.test(error.message))
 }
 
-/** Whether the connection takes the next statement. */
+/** Whether the connection takes the next statement. No ROLLBACK removes a statement that code of others has prepared. */
 export function leavesConnection(driver: Driver, error: unknown): boolean {
-  if (!(error instanceof driver.DatabaseError)) return false
+  if (!(error instanceof driver.DatabaseError) || isBesideOthers(error)) return false
   return !isOutage(driver, error) || undoneOnly.test(error.code ?? '')
 }
+
+/** Whether the error occurred while `users` was written, where triggers of others run. */
+export const isBesideOthers = ({ where }: DatabaseError): boolean => /\b(put|remove)_user\(/.test(where ?? '')
 
 /** The server undid the statement, because of another transaction, a lock or its time, and nothing else. */
 const undoneOnly = /^(40|55P03$|57014$)/

@@ -1,0 +1,48 @@
+import { Unsuitable } from '../store-backend.ts'
+import { addressOf, type PostgresOptions, schemaOf } from './connection/address.ts'
+
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
+const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+/** For psql, as a superuser of the server. May be repeated. */
+export function rolesOf(own: PostgresOptions, app: string): string {
+  const { user: service, database } = addressOf(own.url) ?? {}
+  if (service === undefined || database === undefined) throw new Unsuitable('its address names no user')
+  const schema = quoted(schemaOf(own))
+  const users = `${schema}.users`
+  const owner = `${service}_users`
+
+  return `-- Run this with psql as a superuser, in the database ${quoted(database)}, after the first start of the service.
+-- It may be repeated, and changes nothing if it fails.
+\\set ON_ERROR_STOP on
+BEGIN;
+DO $$ BEGIN
+  IF to_regclass(${literal(users)}) IS NULL THEN
+    RAISE EXCEPTION 'there is no table %: start the service once, and run this in its database', ${literal(users)};
+  END IF;
+  IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = ${literal(owner)}) THEN
+    CREATE ROLE ${quoted(owner)} NOLOGIN;
+  END IF;
+  IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = ${literal(app)}) THEN
+    CREATE ROLE ${quoted(app)} LOGIN;
+  END IF;
+  IF pg_has_role(${literal(app)}, ${literal(service)}, 'MEMBER') THEN
+    RAISE EXCEPTION 'the role % has the rights of the service: choose a role of its own for the app', ${literal(app)};
+  END IF;
+  IF NOT pg_has_role(${literal(service)}, ${literal(owner)}, 'MEMBER') THEN
+    GRANT ${quoted(owner)} TO ${quoted(service)}; -- for later migrations
+  END IF;
+END $$;
+
+-- The owner of users, and of the functions that write it. Code of the app may run with its rights, so it owns nothing else.
+GRANT USAGE, CREATE ON SCHEMA ${schema} TO ${quoted(owner)};
+ALTER TABLE ${users} OWNER TO ${quoted(owner)};
+ALTER FUNCTION ${schema}.put_user OWNER TO ${quoted(owner)};
+ALTER FUNCTION ${schema}.remove_user OWNER TO ${quoted(owner)};
+REVOKE CREATE ON SCHEMA ${schema} FROM ${quoted(owner)};
+
+-- The app reads users and references its id. It never gets TRIGGER, nor REFERENCES on other columns.
+GRANT USAGE ON SCHEMA ${schema} TO ${quoted(app)};
+GRANT SELECT, REFERENCES (id) ON ${users} TO ${quoted(app)};
+COMMIT;`
+}

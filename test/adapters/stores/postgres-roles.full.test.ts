@@ -1,0 +1,249 @@
+import { spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import pg from 'pg'
+import { postgresBackend } from '../../../src/adapters/stores/postgres/postgres.ts'
+import type { StoreHandle } from '../../../src/adapters/stores/store-backend.ts'
+import { type Email, emailKey } from '../../../src/domain/email.ts'
+import type { User } from '../../../src/domain/user.ts'
+import { anEvent, aSession, aUser } from '../../../src/testing/builders.ts'
+import { stored } from '../../../src/testing/users-scene.ts'
+import { faultOf } from '../../support/fault-of.ts'
+import { portcullis } from '../../support/process/command-line.ts'
+import { skipIfMissing } from '../../support/servers/obstacles.ts'
+import { type PostgresServer, postgresObstacle, sharedPostgres } from '../../support/servers/postgres-server.ts'
+import { goodSecret } from '../../support/services/settings.ts'
+import { expectUnavailable, recovers } from '../../support/stores/outages.ts'
+import { attempts, tools } from '../../support/stores/postgres-attempts.ts'
+import { everythingWorks } from '../../support/stores/store-operations.ts'
+
+describe('an app that shares the database of the PostgreSQL store', () => {
+  const run = randomUUID().slice(0, 8)
+  const [service, app] = [`service_${run}`, `app_${run}`]
+  const warnings: string[] = []
+  let server: PostgresServer
+  let database: string
+  let url: string
+  let handle: Required<StoreHandle>
+  /** The app, and the owner of the database. */
+  let shop: pg.Client
+  let owner: pg.Client
+
+  const asRole = (role: string) => url.replace(/\/\/\w+@/, `//${role}@`)
+
+  async function connected(role: string): Promise<pg.Client> {
+    const client = new pg.Client(asRole(role))
+    client.on('error', () => undefined)
+    await client.connect()
+    return client
+  }
+
+  async function rolesSql(): Promise<string> {
+    const env = {
+      PORTCULLIS_SECRET: goodSecret,
+      PORTCULLIS_STORES__USERS__KIND: 'postgres',
+      PORTCULLIS_STORES__USERS__URL: asRole(service),
+    }
+    const { code, out, err } = await portcullis(['storage', 'roles', '--app', app], { env })
+    expect([code, err]).to.deep.equal([0, ''])
+    return out
+  }
+
+  const psql = (input: string) => spawnSync('psql', ['-X', '-q', url], { input, encoding: 'utf8' })
+
+  before(async function () {
+    skipIfMissing(this, postgresObstacle())
+    server = await sharedPostgres()
+    url = await server.newDatabase()
+    database = new URL(url).pathname.slice(1)
+    await server.query(`CREATE ROLE ${service} LOGIN; GRANT CREATE ON DATABASE ${database} TO ${service}`, database)
+
+    const sql = await rolesSql()
+    const early = psql(sql)
+    expect([early.status, early.stderr]).to.match(/3,.*start the service once/s)
+    const first = postgresBackend.open({ url: asRole(service), clock: () => new Date(), warn() {} })
+    await recovers(async () => (await first).prepare())
+    await (await first).close()
+    for (const _ of ['at first', 'repeated']) {
+      const { status, stderr } = psql(sql)
+      expect([status, stderr]).to.deep.equal([0, ''])
+    }
+
+    handle = (await postgresBackend.open({
+      url: asRole(service),
+      clock: () => new Date(),
+      warn: (message) => warnings.push(message),
+    })) as Required<StoreHandle>
+    await recovers(() => handle.prepare())
+    await server.query(`CREATE SCHEMA shop AUTHORIZATION ${app}`, database)
+    shop = await connected(app)
+    owner = await connected('postgres')
+  })
+
+  after(async () => {
+    await Promise.all([shop?.end(), owner?.end(), handle?.close()])
+  })
+
+  beforeEach(async () => {
+    warnings.length = 0
+    await shop.query('ROLLBACK') // of a test that failed
+    await owner.query(`DROP SCHEMA shop CASCADE; CREATE SCHEMA shop AUTHORIZATION ${app}`)
+  })
+
+  const rowsOf = async (client: pg.Client, text: string) => (await client.query(text)).rows
+  const removed = async (user: User) => {
+    const fresh = (await handle.users.find(user.id)) ?? expect.fail('there is no user')
+    return await handle.users.remove(fresh, [anEvent(fresh, { type: 'deleted' })])
+  }
+  const eventsOf = async ({ id }: User) =>
+    (await owner.query('SELECT 1 FROM portcullis.outbox WHERE user_id = $1', [id])).rowCount
+
+  it('refuses roles for an app that has the rights of the service', async () => {
+    const { status, stderr } = psql((await rolesSql()).replaceAll(app, 'postgres'))
+    expect([status, stderr]).to.match(/3,.*has the rights of the service/s)
+  })
+
+  it('leaves every operation of the service as it was', async () => {
+    await everythingWorks(handle)
+  })
+
+  it('joins the users and references their ids', async () => {
+    const user = await stored(handle)
+    await shop.query('CREATE TABLE shop.orders (id int PRIMARY KEY, user_id uuid REFERENCES portcullis.users)')
+    await shop.query('INSERT INTO shop.orders VALUES (1, $1)', [user.id])
+    const joined = 'SELECT o.id, email FROM shop.orders AS o JOIN portcullis.users AS u ON u.id = user_id'
+    expect(await rowsOf(shop, joined)).to.deep.equal([{ id: 1, email: user.email }])
+    expect(await faultOf(shop.query('INSERT INTO shop.orders VALUES (2, $1)', [randomUUID()]))).to.include({
+      code: '23503',
+    })
+  })
+
+  it('loses or keeps its rows with a user, as its foreign keys say', async () => {
+    const user = await stored(handle)
+    await shop.query(`
+      CREATE TABLE shop.carts (user_id uuid REFERENCES portcullis.users ON DELETE CASCADE);
+      CREATE TABLE shop.notes (user_id uuid REFERENCES portcullis.users ON DELETE SET NULL)`)
+    await shop.query('INSERT INTO shop.carts VALUES ($1)', [user.id])
+    await shop.query('INSERT INTO shop.notes VALUES ($1)', [user.id])
+    expect(await removed(user)).to.equal('removed')
+    expect(await rowsOf(shop, 'SELECT user_id FROM shop.carts')).to.deep.equal([])
+    expect(await rowsOf(shop, 'SELECT user_id FROM shop.notes')).to.deep.equal([{ user_id: null }])
+    expect(await eventsOf(user)).to.equal(1)
+  })
+
+  for (const when of ['', 'DEFERRABLE INITIALLY DEFERRED']) {
+    it(`keeps a user to whom it refers without ON DELETE ${when}`, async () => {
+      const user = await stored(handle)
+      await shop.query(`CREATE TABLE shop.orders (user_id uuid CONSTRAINT of_user REFERENCES portcullis.users ${when})`)
+      await shop.query('INSERT INTO shop.orders VALUES ($1)', [user.id])
+      expect(await removed(user)).to.equal('referenced')
+      expect(warnings).to.deep.equal(['the foreign key of_user of shop.orders refused to delete a user'])
+      expect(await handle.users.find(user.id)).to.deep.equal(user)
+      expect(await eventsOf(user)).to.equal(0)
+    })
+  }
+
+  it('makes a new address wait for its open rows at most 2 s, and no login', async () => {
+    const user = await stored(handle)
+    await shop.query('CREATE TABLE shop.orders (user_id uuid REFERENCES portcullis.users)')
+    await shop.query('BEGIN')
+    await shop.query('INSERT INTO shop.orders VALUES ($1)', [user.id])
+    const moved = { ...user, email: `moved.${user.email}` as Email }
+    await handle.loginTimes.recordLogin(user.id, new Date())
+    await handle.users.replace({ ...user, passwordHash: '$2b$10$another' }, [])
+    const fresh = (await handle.users.find(user.id)) ?? expect.fail('there is no user')
+    await expectUnavailable(() => handle.users.replace({ ...fresh, email: moved.email }, []))
+    await shop.query('ROLLBACK')
+    expect(await handle.users.replace({ ...fresh, email: moved.email }, [])).to.equal('stored')
+  })
+
+  describe('with a trigger of the owner on users', () => {
+    before(async () => {
+      await owner.query(`
+        CREATE SCHEMA audit;
+        CREATE TABLE audit.log (act text);
+        CREATE FUNCTION audit.note() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
+          IF NEW.email LIKE 'refused%' OR OLD.email LIKE 'kept%' THEN RAISE EXCEPTION 'not this one'; END IF;
+          INSERT INTO audit.log VALUES (TG_OP);
+          RETURN NULL;
+        END $$;
+        CREATE TRIGGER audited AFTER INSERT OR UPDATE OR DELETE ON portcullis.users
+          FOR EACH ROW EXECUTE FUNCTION audit.note()`)
+    })
+    after(() => owner.query('DROP SCHEMA audit CASCADE'))
+
+    const failure = 'the trigger audited of portcullis.users failed'
+
+    it('runs it in each write of users', async () => {
+      const user = await stored(handle)
+      await handle.users.replace({ ...user, isVerified: false }, [])
+      await removed(user)
+      expect(await rowsOf(owner, 'SELECT act FROM audit.log')).to.deep.equal(
+        ['INSERT', 'UPDATE', 'DELETE'].map((act) => ({ act })),
+      )
+    })
+
+    it('writes neither user nor event when it raises, and names it', async () => {
+      const refused = aUser({ email: `refused.${run}@example.com` as Email })
+      const fault = await expectUnavailable(() => handle.users.insert(refused, [anEvent(refused)]))
+      expect(fault.message).to.equal(failure)
+      expect(await handle.users.find(refused.id)).to.equal(null)
+      expect(await eventsOf(refused)).to.equal(0)
+
+      const user = await stored(handle, { email: `kept.${run}@example.com` as Email })
+      const change = () => handle.users.replace({ ...user, isVerified: false }, [anEvent(user)])
+      expect((await expectUnavailable(change)).message).to.equal(failure)
+      expect((await expectUnavailable(() => removed(user))).message).to.equal(failure)
+      expect(await handle.users.find(user.id)).to.deep.equal(user)
+      expect(await eventsOf(user)).to.equal(0)
+    })
+  })
+
+  describe('reaches neither hash nor session nor grant', () => {
+    beforeEach(() => shop.query(tools(service, app)))
+
+    /** Takes away what an attempt has made beside the schema of the app. */
+    afterEach(async () => {
+      await owner.query(`
+        REVOKE ALL ON portcullis.users FROM PUBLIC, ${app};
+        GRANT SELECT, REFERENCES (id) ON portcullis.users TO ${app};
+        ALTER FUNCTION portcullis.put_user SECURITY DEFINER;
+        ALTER FUNCTION portcullis.remove_user SECURITY DEFINER`)
+    })
+
+    for (const { name, act, isRefused = false } of attempts) {
+      it(name, async () => {
+        const user = await stored(handle)
+        await handle.sessions.put(aSession({ userId: user.id }))
+        const fault = await act({ shop, userId: user.id, service, app }).then(
+          () => null,
+          (error) => error as Error,
+        )
+        if (isRefused) expect(String(fault)).to.match(/permission denied|must be owner|must be member/)
+        else if (fault !== null) throw fault
+
+        // The service works on, on the same connection.
+        await removed(user).catch(() => undefined)
+        const later = aUser()
+        await handle.users.insert(later, [anEvent(later)]).catch(() => undefined)
+        await handle.users.replace({ ...later, isVerified: false }, []).catch(() => undefined)
+        await handle.users.find(later.id)
+        await handle.users.findByEmail(emailKey(later.email))
+        await handle.users.list(1, null)
+        await handle.sessions.put(aSession({ userId: later.id }))
+
+        const [{ ran, reached }] = await rowsOf(
+          owner,
+          `SELECT (SELECT is_called FROM shop.ran) AS ran,
+            (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM shop.reached)::int AS reached`,
+        )
+        expect(reached).to.equal(0)
+        if (!isRefused) expect(ran, 'the attempt ran code in a session of the service').to.equal(true)
+        const held = `
+          SELECT relname FROM pg_class WHERE relnamespace = 'portcullis'::regnamespace AND relkind = 'r' AND relname <> 'users'
+          AND has_table_privilege('${app}', oid, 'SELECT, INSERT, UPDATE, DELETE, TRIGGER, REFERENCES')`
+        expect(await rowsOf(owner, held)).to.deep.equal([])
+      })
+    }
+  })
+})

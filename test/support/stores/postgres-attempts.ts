@@ -1,0 +1,220 @@
+import type pg from 'pg'
+
+/** Where the role of an app tries to get the rights of the service. */
+interface Place {
+  readonly shop: pg.Client
+  readonly userId: string
+  readonly service: string
+  readonly app: string
+}
+
+export interface Attempt {
+  readonly name: string
+  /** Prepares the attempt. The service then deletes the user, and goes on. */
+  act(place: Place): Promise<unknown>
+  /** PostgreSQL refuses the preparation. */
+  readonly isRefused?: boolean
+}
+
+/**
+ * `shop.grab()` tries everything that the service may do. Sequences count, because no ROLLBACK undoes them: `ran` the calls, and
+ * `reached` the tries that succeeded.
+ */
+export const tools = (service: string, app: string): string => `
+  CREATE SEQUENCE shop.ran; CREATE SEQUENCE shop.reached;
+  GRANT USAGE ON SCHEMA shop TO PUBLIC; GRANT ALL ON ALL SEQUENCES IN SCHEMA shop TO PUBLIC;
+  CREATE FUNCTION shop.attempt(act text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+    EXECUTE act;
+    PERFORM nextval('shop.reached');
+  EXCEPTION WHEN OTHERS THEN NULL;
+  END $$;
+  CREATE FUNCTION shop.grab() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN
+    PERFORM nextval('shop.ran');
+    PERFORM shop.attempt('SELECT password_hash FROM portcullis.user_private');
+    PERFORM shop.attempt('SELECT digest FROM portcullis.sessions');
+    PERFORM shop.attempt('UPDATE portcullis.user_private SET is_superuser = true');
+    PERFORM shop.attempt('GRANT ALL ON portcullis.user_private TO ${app}');
+    PERFORM shop.attempt('CREATE TABLE portcullis.more ()');
+    PERFORM shop.attempt('SET ROLE ${service}');
+    PERFORM shop.attempt('SET SESSION AUTHORIZATION ${service}');
+    RETURN true;
+  END $$;
+  CREATE FUNCTION shop.grabbing() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    PERFORM shop.grab();
+    RETURN coalesce(OLD, NEW);
+  END $$;`
+
+/** A table of the app with a row of the user, and a trigger on it. */
+async function child({ shop, userId }: Place, trigger: string, onDelete = 'CASCADE'): Promise<void> {
+  await shop.query(`CREATE TABLE shop.child (user_id uuid REFERENCES portcullis.users ON DELETE ${onDelete})`)
+  await shop.query('INSERT INTO shop.child VALUES ($1)', [userId])
+  await shop.query('GRANT ALL ON shop.child TO PUBLIC')
+  await shop.query(trigger)
+}
+
+const trigger = (when: string, calls = 'shop.grabbing', constraint = '') =>
+  `CREATE ${constraint === '' ? '' : 'CONSTRAINT '}TRIGGER act ${when} ON shop.child ${constraint} FOR EACH ROW EXECUTE FUNCTION ${calls}()`
+const deferred = 'DEFERRABLE INITIALLY DEFERRED'
+
+/** Runs these statements of plpgsql in the transaction that deletes the user. */
+async function atDeletion(place: Place, body: string): Promise<void> {
+  const head = 'CREATE FUNCTION shop.acting() RETURNS trigger LANGUAGE plpgsql AS'
+  await place.shop.query(`${head} $$ BEGIN PERFORM shop.grab(); ${body} RETURN NULL; END $$`)
+  await child(place, trigger('AFTER DELETE', 'shop.acting'))
+}
+
+/** Runs these statements of plpgsql as the owner of users: PostgreSQL casts the key of a row as this owner. */
+async function asOwner({ shop, userId }: Place, body: string): Promise<void> {
+  await shop.query(`
+    CREATE TYPE shop.odd AS (id uuid);
+    CREATE FUNCTION shop.cast_odd(odd shop.odd) RETURNS uuid LANGUAGE plpgsql AS $$ BEGIN
+      PERFORM shop.grab(); ${body} RETURN odd.id;
+    END $$;
+    CREATE CAST (shop.odd AS uuid) WITH FUNCTION shop.cast_odd AS IMPLICIT;
+    CREATE TABLE shop.odd_child (user_id shop.odd REFERENCES portcullis.users ON DELETE CASCADE)`)
+  await shop.query('INSERT INTO shop.odd_child VALUES (ROW($1::uuid))', [userId])
+}
+
+const refused = (name: string, text: (place: Place) => string): Attempt => ({
+  name,
+  isRefused: true,
+  act: (place) => place.shop.query(text(place)),
+})
+
+export const attempts: readonly Attempt[] = [
+  refused('by reading the private table', () => 'SELECT password_hash FROM portcullis.user_private'),
+  refused('by reading the sessions', () => 'SELECT digest FROM portcullis.sessions'),
+  refused('by changing users', () => 'UPDATE portcullis.users SET is_superuser = true'),
+  refused(
+    'by a trigger on users',
+    () => 'CREATE TRIGGER t AFTER UPDATE ON portcullis.users FOR EACH ROW EXECUTE FUNCTION shop.grabbing()',
+  ),
+  refused(
+    'by a key to email_key',
+    () => 'CREATE TABLE shop.keys (k text REFERENCES portcullis.users (email_key) ON UPDATE CASCADE)',
+  ),
+  refused('by calling the functions', ({ userId }) => `SELECT portcullis.remove_user('${userId}'::uuid)`),
+  refused(
+    'by replacing a function',
+    () =>
+      'CREATE OR REPLACE FUNCTION portcullis.remove_user(anyelement) RETURNS boolean LANGUAGE sql AS $$ SELECT true $$',
+  ),
+  refused('by taking the role of the owner', ({ service }) => `SET ROLE ${service}_users`),
+  refused('by a rule on users', () => 'CREATE RULE r AS ON DELETE TO portcullis.users DO ALSO SELECT shop.grab()'),
+
+  { name: 'by a trigger after ON DELETE CASCADE', act: (place) => child(place, trigger('AFTER DELETE')) },
+  { name: 'by a trigger before ON DELETE CASCADE', act: (place) => child(place, trigger('BEFORE DELETE')) },
+  { name: 'by a trigger after ON DELETE SET NULL', act: (place) => child(place, trigger('AFTER UPDATE'), 'SET NULL') },
+  {
+    name: 'by a deferred trigger after ON DELETE CASCADE',
+    act: (place) => child(place, trigger('AFTER DELETE', 'shop.grabbing', deferred)),
+  },
+  {
+    name: 'by a deferred trigger after ON DELETE SET NULL',
+    act: (place) => child(place, trigger('AFTER UPDATE', 'shop.grabbing', deferred), 'SET NULL'),
+  },
+  {
+    name: 'by a trigger for the whole statement',
+    act: (place) => child(place, 'CREATE TRIGGER act AFTER DELETE ON shop.child EXECUTE FUNCTION shop.grabbing()'),
+  },
+  {
+    name: 'by a rule on a table of the app',
+    act: (place) => child(place, 'CREATE RULE act AS ON DELETE TO shop.child DO ALSO SELECT shop.grab()'),
+  },
+  {
+    name: 'by a deferred trigger that defers another one',
+    async act(place) {
+      await place.shop.query(`
+        CREATE TABLE shop.later (n int);
+        GRANT ALL ON shop.later TO PUBLIC;
+        CREATE CONSTRAINT TRIGGER last AFTER INSERT ON shop.later ${deferred}
+          FOR EACH ROW EXECUTE FUNCTION shop.grabbing();
+        CREATE FUNCTION shop.defer() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+          PERFORM shop.grab();
+          SET CONSTRAINTS ALL DEFERRED;
+          INSERT INTO shop.later VALUES (1);
+          RETURN NULL;
+        END $$`)
+      await child(place, trigger('AFTER DELETE', 'shop.defer', deferred))
+    },
+  },
+  {
+    name: 'by a deferred exclusion over an expression',
+    async act(place) {
+      await place.shop.query(`
+        CREATE FUNCTION shop.key(n int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM shop.grab(); RETURN 1; END $$;
+        CREATE TABLE shop.later (n int, EXCLUDE USING btree (shop.key(n) WITH =) ${deferred});
+        GRANT ALL ON shop.later TO PUBLIC`)
+      await atDeletion(place, 'INSERT INTO shop.later VALUES (1), (2);')
+    },
+  },
+  {
+    name: 'by a cursor that COMMIT runs',
+    act: (place) => atDeletion(place, `EXECUTE 'DECLARE held CURSOR WITH HOLD FOR SELECT shop.grab()';`),
+  },
+  {
+    name: 'by statements in place of those of the service',
+    act: (place) => atDeletion(place, replaceStatements),
+  },
+  {
+    name: 'by statements in place of those of the service, and an error',
+    act: (place) => atDeletion(place, `${replaceStatements} RAISE EXCEPTION 'undone' USING ERRCODE = '40P01';`),
+  },
+  {
+    name: 'by functions and operators of its own in the search path',
+    async act(place) {
+      await place.shop.query(`
+        CREATE FUNCTION shop.same(uuid, uuid) RETURNS boolean LANGUAGE sql AS 'SELECT shop.grab()';
+        CREATE FUNCTION shop.same(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT shop.grab()';
+        CREATE OPERATOR shop.= (LEFTARG = uuid, RIGHTARG = uuid, FUNCTION = shop.same);
+        CREATE OPERATOR shop.= (LEFTARG = text, RIGHTARG = text, FUNCTION = shop.same);
+        CREATE FUNCTION shop.unnest(text[]) RETURNS SETOF text LANGUAGE sql AS 'SELECT shop.grab()::text'`)
+      await atDeletion(place, 'SET search_path = shop, pg_catalog;')
+    },
+  },
+  {
+    name: 'by temporary types with the names of usual ones',
+    act: (place) =>
+      atDeletion(
+        place,
+        ['uuid', 'text', 'timestamptz', 'bool']
+          .map((type) => `CREATE DOMAIN pg_temp.${type} AS pg_catalog.${type} CHECK (shop.grab());`)
+          .join(' '),
+      ),
+  },
+  { name: 'by the cast of a foreign key', act: (place) => asOwner(place, '') },
+  {
+    name: 'by the cast of a foreign key, and a trigger on users',
+    async act(place) {
+      await asOwner(place, `GRANT ALL ON portcullis.users TO ${place.app};`)
+      await place.shop.query(`
+        CREATE TRIGGER act AFTER INSERT OR UPDATE OR DELETE ON portcullis.users
+          FOR EACH ROW EXECUTE FUNCTION shop.grabbing();
+        CREATE CONSTRAINT TRIGGER late AFTER INSERT OR UPDATE OR DELETE ON portcullis.users ${deferred}
+          FOR EACH ROW EXECUTE FUNCTION shop.grabbing()`)
+    },
+  },
+  {
+    name: 'by the cast of a foreign key, and functions with the rights of their caller',
+    async act(place) {
+      await asOwner(
+        place,
+        `GRANT ALL ON portcullis.users TO PUBLIC;
+        EXECUTE 'ALTER FUNCTION portcullis.put_user SECURITY INVOKER';
+        EXECUTE 'ALTER FUNCTION portcullis.remove_user SECURITY INVOKER';`,
+      )
+      await place.shop.query(`
+        CREATE TRIGGER act AFTER INSERT OR UPDATE OR DELETE ON portcullis.users
+          FOR EACH ROW EXECUTE FUNCTION shop.grabbing()`)
+    },
+  },
+]
+
+const replaceStatements = `
+  DECLARE known record;
+  BEGIN
+    FOR known IN SELECT name FROM pg_prepared_statements LOOP
+      EXECUTE format('DEALLOCATE %I', known.name);
+      EXECUTE format('PREPARE %I AS SELECT shop.grab()', known.name);
+    END LOOP;
+  END;`
