@@ -7,6 +7,9 @@ await prepare()
 const env = { ...process.env, TEST_LONG: '1' } // see test/support/mocha/long.ts
 const codes = [mocha(suites.long, { env }), mocha([...suites.full, ...inParallel], { env })]
 
+console.log('\nUsers with integer ids')
+codes.push(mocha(['test/http/**/*.test.ts', ...inParallel], { env: { ...process.env, TEST_IDS: 'integer' } }))
+
 const everyNode = [
   'test/{domain,http,adapters/http}/**/*.test.ts',
   'test/adapters/stores.test.ts',

@@ -1,10 +1,11 @@
 import { ownChangeRaces, superuserRaces } from './races/changes.ts'
 import { loginRaces } from './races/logins.ts'
 import { redemptionRaces } from './races/redemption.ts'
-import { registrationRaces } from './races/registration.ts'
+import { numberRaces, registrationRaces } from './races/registration.ts'
 import { fourProcesses, oneProcess, siteOf, twoProcesses } from './races/site.ts'
 import { isLong } from './support/mocha/long.ts'
 import {
+  type Deployment,
   inMemory,
   onMongo,
   onMongoAndRedis,
@@ -13,11 +14,16 @@ import {
   onSqliteAndRedis,
 } from './support/services/deployments.ts'
 
+const withIntegers = (deployment: Deployment): Deployment => ({
+  ...deployment,
+  settings: async () => ({ ...(await deployment.settings()), PORTCULLIS_IDS: 'integer' }),
+})
+
 const sites = [
   { deployment: inMemory, start: oneProcess, holds: 'everything' },
-  { deployment: onSqlite, start: twoProcesses, holds: 'everything' },
-  { deployment: onMongo, start: twoProcesses, holds: 'everything' },
-  { deployment: onPostgres, start: fourProcesses, holds: 'everything' },
+  { deployment: withIntegers(onSqlite), start: twoProcesses, holds: 'everything' },
+  { deployment: withIntegers(onMongo), start: twoProcesses, holds: 'everything' },
+  { deployment: withIntegers(onPostgres), start: fourProcesses, holds: 'everything' },
   // Users are in the same stores as above, so only test:long repeats the races for users alone.
   { deployment: onSqliteAndRedis, start: oneProcess, holds: 'sessions and tokens' },
   { deployment: onMongoAndRedis, start: oneProcess, holds: 'sessions and tokens' },
@@ -27,6 +33,7 @@ const repeatedByLong = [
   { deployment: onSqlite, start: oneProcess, holds: 'everything' },
   { deployment: onMongo, start: oneProcess, holds: 'everything' },
 ]
+const onlyNumbers = [onSqlite, onMongo]
 
 const processes = new Map([
   [twoProcesses, ' and two processes'],
@@ -39,11 +46,18 @@ for (const { deployment, start, holds } of isLong ? [...sites, ...repeatedByLong
 
     if (isLong || holds === 'everything') {
       registrationRaces(site)
+      if (start !== oneProcess) numberRaces(site)
       ownChangeRaces(site)
       if (deployment.isShared) superuserRaces(site)
     }
     redemptionRaces(site)
     // Only where a second process reaches the stores can a superuser be made.
     loginRaces(site, deployment.isShared ? ['anybody', 'a superuser'] : ['anybody'])
+  })
+}
+
+for (const deployment of isLong ? onlyNumbers : []) {
+  describe(`a race over HTTP, on ${deployment.name} and four processes`, () => {
+    numberRaces(siteOf(withIntegers(deployment), fourProcesses))
   })
 }

@@ -83,7 +83,7 @@ describe('ids of users that are ObjectIds', () => {
 
 describe('tenants with different kinds of ids', () => {
   it('count their own users, and give UUIDs to the others', async () => {
-    const list = { acme: { ids: 'integer' }, bolt: { ids: 'integer' }, city: {} }
+    const list = { acme: { ids: 'integer' }, bolt: { ids: 'integer' }, city: { ids: 'uuid' } }
     const files = { 'portcullis.config.json': { tenants: { by: 'header', list } } }
     const service = await startTestService({ PORTCULLIS_STORES__USERS__KIND: 'memory' }, { files })
     try {

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { eventually } from '../support/eventually.ts'
-import { call, goodPassword } from '../support/http/client.ts'
+import { call, goodPassword, untilAvailable } from '../support/http/client.ts'
+import { rounds } from '../support/mocha/long.ts'
 import { atOnce, callers, logsIn, newAddress, type Site, tally } from './site.ts'
 
 /** Sixteen ways to write one address: case, composed or not, spaces around it, Unicode or punycode. */
@@ -40,5 +41,25 @@ export function registrationRaces(running: () => Site): void {
     await eventually('its event', () => told().length >= 1)
     await site.settled()
     expect(told().map(({ user }) => user)).to.deep.equal([answers[winner]?.body])
+  })
+}
+
+/** On services with integer ids. */
+export function numberRaces(running: () => Site): void {
+  it('gives no number twice to 64 callers who register at once', async () => {
+    const site = running()
+    const ids: unknown[] = []
+    for (let round = 0; round < rounds(1, 4); round++) {
+      const answers = await atOnce((caller) =>
+        untilAvailable(() => {
+          const json = { email: newAddress(), password: goodPassword }
+          return call(site.url(caller), 'POST', '/auth/register', { json })
+        }),
+      )
+      expect(tally(answers)).to.deep.equal({ 201: callers })
+      ids.push(...answers.map(({ body }) => (body as { id: unknown }).id)) // safe: the status is 201
+    }
+    expect(ids.every(Number.isSafeInteger)).to.equal(true)
+    expect(new Set(ids).size).to.equal(ids.length)
   })
 }
