@@ -15,6 +15,7 @@ import {
   startPostgres,
 } from '../../support/servers/postgres-server.ts'
 import { expectUnavailable, recovers } from '../../support/stores/outages.ts'
+import { postgresContents } from '../../support/stores/store-contents.ts'
 import { everyOperation, everythingWorks, outcomesOf } from '../../support/stores/store-operations.ts'
 
 type Handle = Required<StoreHandle>
@@ -104,7 +105,11 @@ describe('the PostgreSQL store', () => {
       const strict = `ALTER DATABASE ${new URL(other).pathname.slice(1)} SET default_transaction_isolation = 'serializable'`
       await server.query(strict)
       const handle = await prepared(other)
-      await everythingWorks(handle)
+      const noted = `ALTER TABLE portcullis.expiring_ids ADD level text DEFAULT current_setting('transaction_isolation')`
+      await server.query(noted, new URL(other).pathname.slice(1))
+      await handle.expiringIds.add('id', new Date())
+      const { expiring_ids: [row] = [] } = await postgresContents(other)
+      expect(row?.level).to.equal('read committed')
       await handle.close()
     })
 
@@ -189,6 +194,8 @@ describe('the PostgreSQL store', () => {
     let handle: Handle
     /** A connection of another program. */
     let other: pg.Client
+    /** Reads the state of the server, which stays the same within a transaction. */
+    let watcher: pg.Client
 
     beforeEach(async () => {
       server = await sharedPostgres()
@@ -199,17 +206,20 @@ describe('the PostgreSQL store', () => {
       other = new pg.Client(url)
       await other.connect()
       await other.query('SET search_path = portcullis')
+      watcher = new pg.Client(url)
+      await watcher.connect()
     })
 
     afterEach(async () => {
       await other.end()
+      await watcher.end()
       await handle.close()
     })
 
     const aStatementWaits = () =>
       eventually('a statement that waits', async () => {
         const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
-        return (await other.query(waiting)).rowCount === 1
+        return (await watcher.query(waiting)).rowCount === 1
       })
 
     it('works on when a later release has added columns', async () => {
