@@ -74,8 +74,8 @@ export default [
   {
     title: 'all tenants share one user store',
     file: 'src/config/composition/ports.ts',
-    text: 'users: users.users, hasher',
-    replacement: 'users: (globalThis.planted ??= users.users), hasher',
+    text: 'users: users.users, userIds',
+    replacement: 'users: (globalThis.planted ??= users.users), userIds',
     tests: ['test/tenants/isolation.full.test.ts'],
   },
   {
