@@ -4,11 +4,9 @@ import type { FieldValues } from './field.ts'
  * The types of the fields in `users.fields`, except private ones. They are empty here, and each program may add its own:
  * `declare module 'portcullis' { interface OwnFields { first_name: string | null } }`. Then the compiler knows no other fields.
  */
-// biome-ignore lint/suspicious/noEmptyInterface: programs extend it
 export interface OwnFields {}
 
 /** The types of the private fields, in the same way. */
-// biome-ignore lint/suspicious/noEmptyInterface: programs extend it
 export interface PrivateFields {}
 
 type AllFields = OwnFields & PrivateFields
