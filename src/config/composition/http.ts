@@ -91,7 +91,7 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
   return {
     // A page comes before a parameter at the same place, such as `/:user_id`.
     routes: routeTable([
-      ...ofPages(pageRouters(settings, { publicUrl, mailboxKey: kept.length > 0 ? mailboxKey : null })),
+      ...ofPages(pageRouters(tenant, { publicUrl, mailboxKey: kept.length > 0 ? mailboxKey : null })),
       ...routersOf(settings).flatMap((router) => router.routesOf(parts, routesNeeds)),
       ...ofPages(ofDevelopment),
     ]),
@@ -216,15 +216,16 @@ interface PageNeeds {
 }
 
 /** The pages for accounts and the start page, as far as the settings enable them. */
-function pageRouters(settings: Settings, { publicUrl, mailboxKey }: PageNeeds): Router<unknown>[] {
-  const account = settings.pages.enabled ? [accountRouter(siteOf(settings, publicUrl), publicUrl)] : []
+function pageRouters(tenant: Tenant, { publicUrl, mailboxKey }: PageNeeds): Router<unknown>[] {
+  const { settings } = tenant
+  const account = settings.pages.enabled ? [accountRouter(siteOf(tenant, publicUrl), publicUrl)] : []
   const isDevelopment = settings.try.enabled && hasTryPage && isLocal(settings.http)
   if (account.length === 0 && !isDevelopment) return []
   const development = isDevelopment ? { docs: docsPathOf(settings), mailboxKey } : null
   return [...account, frontDoorRouter({ account: account.length > 0, development }, publicUrl)]
 }
 
-function siteOf(settings: Settings, publicUrl: string): Site {
+function siteOf({ settings, ports }: Tenant, publicUrl: string): Site {
   const { http, pages, backends, routers, passwords, providers, mail, users } = settings
   const { name, logo, color, css } = pages
   const cookie = enabledOf(backends).find(([, { transport }]) => transport.kind === 'cookie')?.[1]
@@ -243,6 +244,7 @@ function siteOf(settings: Settings, publicUrl: string): Site {
     allowedOrigins: http.allowedOrigins,
     allowsDeletion: users.selfDeletion,
     loginField: titledLoginField(cookie, users.fields),
+    fields: [...ports.fieldRules.fields.values()],
     sendsLinkOnSignUp: mail.url !== 'off' && mail.verifyOnRegister && mail.messages.verify,
     marks: used,
     routes: {

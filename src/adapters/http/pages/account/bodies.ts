@@ -1,4 +1,5 @@
 import { type Html, html } from '../html.ts'
+import { signUpInputs, titleOf } from './own-fields.ts'
 import type { PageName, PageProvider } from './page-data.ts'
 import type { Site } from './site.ts'
 import type { Texts } from './texts/en.ts'
@@ -27,12 +28,13 @@ ${links([
 </div>`,
   }),
 
-  'sign-up': (texts, { minPasswordLength, providers }) => ({
+  'sign-up': (texts, { minPasswordLength, providers, fields }) => ({
     title: texts.signUp.title,
     content: html`<div id="step">
 ${form(texts.signUp.button, [
   field('email', texts.email, { autocomplete: 'username' }),
   newPassword(texts.password, texts, minPasswordLength),
+  ...signUpInputs(fields, texts),
 ])}
 ${buttonsOf(texts, providers)}
 ${links([link('sign-in', texts.signUp.signIn)])}
@@ -202,9 +204,7 @@ ${hint === undefined ? null : html`<p class="hint" id="${name}-hint">${hint}</p>
 
 function loginLabel(texts: Texts, field: Site['loginField']): string {
   if (field === null) return texts.email
-  const { name, title } = field
-  const titled = title[texts.language] ?? title.en ?? Object.values(title)[0] ?? name
-  return texts.emailOr.replace('{field}', () => titled)
+  return texts.emailOr.replace('{field}', () => titleOf(field, texts))
 }
 
 /** Its name is "Show" and the label of the field. */

@@ -1,4 +1,5 @@
 import { extname } from 'node:path'
+import type { Field } from '../../../../domain/field.ts'
 import type { PageData } from './page-data.ts'
 
 /** The settings and paths of one tenant, as its pages show them. */
@@ -16,6 +17,8 @@ export interface Site extends Pick<PageData, 'routes' | 'providers' | 'sendsLink
   readonly allowsDeletion: boolean
   /** The field of users that the sign-in takes in place of the address, with its titles by language; `null` if there is none. */
   readonly loginField: { readonly name: string; readonly title: Readonly<Record<string, string>> } | null
+  /** The deployer's fields (`users.fields`). */
+  readonly fields: readonly Field[]
   /** The SVG images of the presets in use, by the kind of the provider. */
   readonly marks: Readonly<Record<string, string>>
 }

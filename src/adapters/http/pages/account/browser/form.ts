@@ -39,9 +39,9 @@ function showOnClick(form: HTMLFormElement): () => void {
 }
 
 function showFaults(form: HTMLFormElement, faults: Readonly<Record<string, string>>, message: string): void {
-  const inputs = [...form.querySelectorAll<HTMLInputElement>('.field input')]
+  const inputs = [...form.querySelectorAll<HTMLInputElement>('.field :is(input, select, textarea)')]
   for (const input of inputs) {
-    const fault = faults[input.name] ?? ''
+    const fault = faults[input.dataset.field ?? input.name] ?? ''
     byId(`${input.id}-fault`).textContent = fault
     if (fault === '') input.removeAttribute('aria-invalid')
     else input.setAttribute('aria-invalid', 'true')

@@ -76,10 +76,7 @@ export async function request<Body = null>(method: string, path: string, { json,
 /** @param detail the member of the body of an answer, or a code from the address bar */
 export function problemOf(detail: unknown, retryAfterSeconds = 60): Problem {
   if (Array.isArray(detail)) {
-    const fields = detail.map(({ type, loc }) => [
-      String(loc[1]),
-      type === 'missing' ? texts.fieldMissing : texts.fieldInvalid,
-    ])
+    const fields = detail.map(({ type, loc, ctx }) => [String(loc[1]), faultText(type, String(loc[1]), ctx)])
     return new Problem('', '', Object.fromEntries(fields))
   }
   const { code, reason, rule } = (typeof detail === 'object' && detail !== null ? detail : { code: detail }) as {
@@ -90,11 +87,25 @@ export function problemOf(detail: unknown, retryAfterSeconds = 60): Problem {
   const known = String(code)
   const errors: Readonly<Record<string, string>> = texts.errors
   const text = Object.hasOwn(errors, known) ? (errors[known] ?? texts.unknown) : worded(reason, rule)
-  const field = fieldOf[known]
+  const field = isTakenField(known) ? reason : fieldOf[known]
   const pause = retryAfterSeconds < 60 ? `${retryAfterSeconds} s` : `${Math.ceil(retryAfterSeconds / 60)} min`
   return field === undefined
     ? new Problem(known, text.replace('$1', pause), {}, reason)
     : new Problem(known, '', { [field]: text })
+}
+
+/** The unique value of a deployer's field belongs to another user. */
+function isTakenField(code: string): boolean {
+  return code === 'REGISTER_FIELD_ALREADY_EXISTS' || code === 'UPDATE_USER_FIELD_ALREADY_EXISTS'
+}
+
+/** The message for an item of a 422. */
+function faultText(type: string, field: string, ctx: object = {}): string {
+  if (type === 'missing') return texts.fieldMissing
+  if (field === 'email') return texts.fieldInvalid
+  const faults: Readonly<Record<string, string>> = texts.faults
+  const limits = Object.entries(ctx).map(([name, limit]) => [name, String(limit)])
+  return filled(Object.hasOwn(faults, type) ? (faults[type] ?? '') : texts.fieldUnfit, Object.fromEntries(limits))
 }
 
 /** The broken rule in the language of the page; for a rule of the deployer, the words of the handler. */

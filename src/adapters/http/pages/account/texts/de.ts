@@ -68,6 +68,7 @@ export const de: Texts = {
     hint: 'Zur Bestätigung schicken wir einen Link an die neue Adresse.',
   },
   changePassword: { title: 'Passwort ändern', button: 'Passwort speichern' },
+  ownFields: { optional: '(freiwillig)', choose: 'Bitte wählen', perLine: 'Eine Angabe pro Zeile.' },
   paste: { label: 'Link aus der Nachricht', button: 'Weiter' },
   problem: {
     title: 'Das hat nicht geklappt',
@@ -154,6 +155,20 @@ export const de: Texts = {
     again: 'Bitte melden Sie sich dafür noch einmal an.',
     fieldMissing: 'Bitte füllen Sie dieses Feld aus.',
     fieldInvalid: 'Das ist keine gültige E-Mail-Adresse.',
+    faults: {
+      string_type: 'Bitte füllen Sie dieses Feld aus.',
+      list_type: 'Bitte füllen Sie dieses Feld aus.',
+      enum: 'Bitte wählen Sie einen der Werte.',
+      date_parsing: 'Bitte geben Sie ein vollständiges Datum ein.',
+      int_type: 'Bitte geben Sie eine ganze Zahl ein.',
+      float_type: 'Bitte geben Sie eine Zahl ein.',
+      greater_than_equal: 'Mindestens {ge}.',
+      less_than_equal: 'Höchstens {le}.',
+      string_too_short: 'Mindestens {min_length} Zeichen.',
+      string_too_long: 'Höchstens {max_length} Zeichen.',
+      too_long: 'Höchstens {max_length} Zeilen.',
+    },
+    fieldUnfit: 'Dieser Wert passt nicht.',
     unreachable: 'Der Dienst antwortet nicht. Bitte versuchen Sie es noch einmal.',
     unknown: 'Das hat nicht geklappt. Bitte versuchen Sie es später noch einmal.',
     errors: {
@@ -161,6 +176,8 @@ export const de: Texts = {
       LOGIN_USER_NOT_VERIFIED: 'Bitte bestätigen Sie zuerst Ihre Adresse.',
       REGISTER_USER_ALREADY_EXISTS: 'Es gibt schon ein Konto mit dieser Adresse.',
       UPDATE_USER_EMAIL_ALREADY_EXISTS: 'Es gibt schon ein Konto mit dieser Adresse.',
+      REGISTER_FIELD_ALREADY_EXISTS: 'Diesen Wert hat schon jemand anderes.',
+      UPDATE_USER_FIELD_ALREADY_EXISTS: 'Diesen Wert hat schon jemand anderes.',
       UPDATE_USER_BAD_CURRENT_PASSWORD: 'Das ist nicht Ihr aktuelles Passwort.',
       RESET_PASSWORD_BAD_TOKEN: 'Der Link wurde schon benutzt oder ist zu alt. Bitte fordern Sie einen neuen an.',
       VERIFY_USER_BAD_TOKEN:

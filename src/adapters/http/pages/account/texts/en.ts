@@ -66,6 +66,8 @@ export const en = {
     hint: 'We send a link to the new address to verify it.',
   },
   changePassword: { title: 'Change your password', button: 'Save password' },
+  /** The fields that the deployer declares. */
+  ownFields: { optional: '(optional)', choose: 'Please choose', perLine: 'One per line.' },
   paste: { label: 'Link from the message', button: 'Continue' },
   /** The page in place of an error that a program would get. */
   problem: {
@@ -154,6 +156,21 @@ export const en = {
     again: 'Please sign in again to do this.',
     fieldMissing: 'Please fill this in.',
     fieldInvalid: 'This is not a valid email address.',
+    /** The messages for a value of a deployer's field, by the type of the fault. */
+    faults: {
+      string_type: 'Please fill this in.',
+      list_type: 'Please fill this in.',
+      enum: 'Please choose one of the values.',
+      date_parsing: 'Please enter a whole date.',
+      int_type: 'Please enter a whole number.',
+      float_type: 'Please enter a number.',
+      greater_than_equal: 'At least {ge}.',
+      less_than_equal: 'At most {le}.',
+      string_too_short: 'At least {min_length} characters.',
+      string_too_long: 'At most {max_length} characters.',
+      too_long: 'At most {max_length} lines.',
+    },
+    fieldUnfit: 'This value does not fit.',
     unreachable: 'The service does not answer. Please try again.',
     unknown: 'That did not work. Please try again later.',
     /** The messages, by the codes of the service. `$1` is the time to wait, such as `2 min`. */
@@ -162,6 +179,8 @@ export const en = {
       LOGIN_USER_NOT_VERIFIED: 'Please verify your address first.',
       REGISTER_USER_ALREADY_EXISTS: 'There is an account with this address already.',
       UPDATE_USER_EMAIL_ALREADY_EXISTS: 'There is an account with this address already.',
+      REGISTER_FIELD_ALREADY_EXISTS: 'Another user has this already.',
+      UPDATE_USER_FIELD_ALREADY_EXISTS: 'Another user has this already.',
       UPDATE_USER_BAD_CURRENT_PASSWORD: 'This is not your current password.',
       RESET_PASSWORD_BAD_TOKEN: 'The link was used already, or it is too old. Please request a new one.',
       VERIFY_USER_BAD_TOKEN:

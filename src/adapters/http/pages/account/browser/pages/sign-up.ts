@@ -1,9 +1,10 @@
+import { ownValues } from '../field-values.ts'
 import { finish, offerProviders, onSubmit, sendLinkOnClick } from '../form.ts'
 import { data, element, filled, keepReturn, open, returnTo, texts, wayOn } from '../page.ts'
 import { codeOf, logIn, noteLink, request } from '../requests.ts'
 
 onSubmit(async ({ email = '', password = '' }) => {
-  await request('POST', `${data.routes.register}/register`, { json: { email, password } })
+  await request('POST', `${data.routes.register}/register`, { json: { ...ownValues(), email, password } })
   keepReturn()
   if (data.sendsLinkOnSignUp) noteLink(email)
   try {

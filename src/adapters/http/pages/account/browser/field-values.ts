@@ -1,0 +1,29 @@
+type Input = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
+
+/** The inputs of the deployer's fields. */
+export const ownInputs = [...document.querySelectorAll<Input>('#form [data-field]')]
+
+/** The values of the deployer's fields in the form, as JSON takes them. `null`: none is given. */
+export function ownValues(): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(ownInputs.map((input) => [input.dataset.field, typedValue(input)]))
+}
+
+function typedValue(input: Input): unknown {
+  const { value, dataset } = input
+  // A part of a date or of a number: the service refuses the empty text with a message.
+  if (input.validity.badInput) return ''
+  switch (dataset.type) {
+    case 'boolean':
+      return input instanceof HTMLInputElement && input.checked
+    case 'list': {
+      const lines = value.split('\n').map((line) => line.trim())
+      const items = lines.filter((line) => line !== '')
+      return items.length === 0 ? null : items
+    }
+    case 'number':
+    case 'integer':
+      return value === '' ? null : Number(value)
+    default:
+      return value === '' ? null : value
+  }
+}

@@ -1,0 +1,60 @@
+import type { Field } from '../../../../domain/field.ts'
+import { doors, isTaken } from '../../../../domain/fields.ts'
+import { type Html, html } from '../html.ts'
+import type { Texts } from './texts/en.ts'
+
+/** The name of a field in the language of the page. */
+export function titleOf({ name, title }: Pick<Field, 'name' | 'title'>, { language }: Texts): string {
+  return title[language] ?? title.en ?? Object.values(title)[0] ?? name
+}
+
+/** The inputs of the fields that a registration takes. */
+export function signUpInputs(fields: readonly Field[], texts: Texts): Html[] {
+  return fields.filter((field) => isTaken(field, doors.registration)).map((field) => ownInput(field, texts))
+}
+
+/** A longer text gets an input of several lines. */
+const longestLine = 255
+
+/**
+ * An input has no name, which could be that of a member of the form. The script reads its value as its type demands.
+ */
+function ownInput(field: Field, texts: Texts): Html {
+  const { name, type, options, maxLength, atRegistration } = field
+  const id = `field-${name}`
+  const isRequired = atRegistration === 'required'
+  const isBox = type === 'boolean'
+  const hint = type === 'list' ? listHint(field, texts) : null
+  const mark = isRequired || isBox ? null : html` <span class="optional">${texts.ownFields.optional}</span>`
+  const label = html`<label for="${id}"${isBox ? html` class="choice"` : null}>${titleOf(field, texts)}${mark}</label>`
+  const described = hint === null ? `${id}-fault` : `${id}-hint ${id}-fault`
+  const common = html` id="${id}" data-field="${name}" data-type="${type}" aria-describedby="${described}"${isRequired && !isBox ? ' required' : null}`
+  const initial = field.default === null ? '' : String(field.default)
+  const input = (): Html => {
+    if (options !== null && type === 'string') {
+      const choices = options.map(
+        (option) => html`<option value="${option}"${option === initial ? ' selected' : null}>${option}</option>`,
+      )
+      return html`<select${common}><option value="">${texts.ownFields.choose}</option>${choices}</select>`
+    }
+    if (type === 'list' || (type === 'string' && maxLength > longestLine)) {
+      const text = Array.isArray(field.default) ? field.default.join('\n') : initial
+      // A parser drops the first line break.
+      return html`<textarea${common} rows="3">
+${text}</textarea>`
+    }
+    if (isBox) return html`<input${common} type="checkbox"${field.default === true ? ' checked' : null}>`
+    if (type === 'date') return html`<input${common} type="date" value="${initial}">`
+    if (type === 'string') return html`<input${common} type="text" value="${initial}">`
+    return html`<input${common} type="number" step="${type === 'integer' ? '1' : 'any'}" value="${initial}">`
+  }
+  return html`<div class="field">
+${isBox ? html`<div class="box">${input()}${label}</div>` : [label, input()]}
+${hint === null ? null : html`<p class="hint" id="${id}-hint">${hint}</p>`}
+<p class="fault" id="${id}-fault"></p>
+</div>`
+}
+
+function listHint({ options }: Field, { ownFields }: Texts): string {
+  return options === null ? ownFields.perLine : `${ownFields.perLine} ${options.join(', ')}`
+}
