@@ -13,27 +13,28 @@ interface Whose {
   readonly name?: string
   /** The tenant of the users, in a service with tenants. */
   readonly tenant?: string
+  readonly registers?: (email: string) => Shot
 }
 
 /** Registers `count` users and logs each in with both backends, eight users at a time. */
 export async function people(
   { url }: Pick<Server, 'url'>,
   count: number,
-  { name = 'someone', tenant }: Whose = {},
+  { name = 'someone', tenant, registers = registration }: Whose = {},
 ): Promise<readonly Person[]> {
   const send = (shot: Shot, status: number) => answered(url, tenant === undefined ? shot : at(tenant, shot), status)
   const made: Person[] = []
   for (let first = 0; first < count; first += 8) {
     const numbers = Array.from({ length: Math.min(8, count - first) }, (_, turn) => first + turn)
-    made.push(...(await Promise.all(numbers.map((number) => person(send, `${name}.${number}@example.com`)))))
+    made.push(...(await Promise.all(numbers.map((number) => person(send, `${name}.${number}@example.com`, registers)))))
   }
   return made
 }
 
 type Send = (shot: Shot, status: number) => Promise<Response>
 
-async function person(send: Send, email: string): Promise<Person> {
-  await send(registration(email), 201)
+async function person(send: Send, email: string, registers: (email: string) => Shot): Promise<Person> {
+  await send(registers(email), 201)
   const byJwt = await send(login(email), 200)
   const { access_token: token }: { access_token: string } = JSON.parse(await byJwt.text())
   const byCookie = await send({ ...login(email), path: '/auth/cookie/login' }, 204)

@@ -102,6 +102,8 @@ export const longHashQueue = { PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60' }
 export interface ServiceStart extends Start {
   /** The content of its settings file. */
   readonly settings?: object
+  /** The executable of another release. */
+  readonly program?: string
   /** The default is a new folder. Pass the folder of an earlier service to use its data. */
   readonly dataFolder?: string
 }
@@ -109,9 +111,9 @@ export interface ServiceStart extends Start {
 /** Starts the built service with its defaults, except `env` and `settings`. */
 export async function startService(options: ServiceStart = {}): Promise<StartedService> {
   const cwd = scratchFolder()
-  const { settings, dataFolder = join(cwd, 'data') } = options
+  const { settings, program = executable, dataFolder = join(cwd, 'data') } = options
   if (settings !== undefined) writeFileSync(join(cwd, 'portcullis.config.json'), JSON.stringify(settings))
-  const service = run(process.execPath, [executable, 'serve'], {
+  const service = run(process.execPath, [program, 'serve'], {
     ...options,
     cwd,
     env: {
