@@ -9,9 +9,12 @@ import type { User } from '../../../src/domain/user.ts'
 import { anEvent, aSession, aUser } from '../../../src/testing/builders.ts'
 import { stored } from '../../../src/testing/users-scene.ts'
 import { faultOf } from '../../support/fault-of.ts'
+import { refused, seen } from '../../support/http/answers.ts'
+import { call, goodPassword, logIn, register } from '../../support/http/client.ts'
 import { portcullis } from '../../support/process/command-line.ts'
 import { skipIfMissing } from '../../support/servers/obstacles.ts'
 import { type PostgresServer, postgresObstacle, sharedPostgres } from '../../support/servers/postgres-server.ts'
+import { startTestService } from '../../support/services/service.ts'
 import { goodSecret } from '../../support/services/settings.ts'
 import { expectUnavailable, recovers } from '../../support/stores/outages.ts'
 import { attempts, tools } from '../../support/stores/postgres-attempts.ts'
@@ -163,7 +166,9 @@ describe('an app that shares the database of the PostgreSQL store', () => {
         CREATE SCHEMA audit;
         CREATE TABLE audit.log (act text);
         CREATE FUNCTION audit.note() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
-          IF NEW.email LIKE 'refused%' OR OLD.email LIKE 'kept%' THEN RAISE EXCEPTION 'not this one'; END IF;
+          IF NEW.email LIKE 'refused%' OR OLD.email LIKE 'kept%' THEN
+            RAISE 'not this one' USING ERRCODE = split_part(coalesce(OLD.email, NEW.email), '.', 2);
+          END IF;
           INSERT INTO audit.log VALUES (TG_OP);
           RETURN NULL;
         END $$;
@@ -183,19 +188,49 @@ describe('an app that shares the database of the PostgreSQL store', () => {
       )
     })
 
-    it('writes neither user nor event when it raises, and names it', async () => {
-      const refused = aUser({ email: `refused.${run}@example.com` as Email })
-      const fault = await expectUnavailable(() => handle.users.insert(refused, [anEvent(refused)]))
-      expect(fault.message).to.equal(failure)
-      expect(await handle.users.find(refused.id)).to.equal(null)
-      expect(await eventsOf(refused)).to.equal(0)
+    for (const code of ['P0001', '23503']) {
+      it(`writes neither user nor event when it raises ${code}, and names it`, async () => {
+        const refused = aUser({ email: `refused.${code}.${run}@example.com` as Email })
+        const fault = await expectUnavailable(() => handle.users.insert(refused, [anEvent(refused)]))
+        expect(fault.message).to.equal(failure)
+        expect(await handle.users.find(refused.id)).to.equal(null)
+        expect(await eventsOf(refused)).to.equal(0)
 
-      const user = await stored(handle, { email: `kept.${run}@example.com` as Email })
-      const change = () => handle.users.replace({ ...user, isVerified: false }, [anEvent(user)])
-      expect((await expectUnavailable(change)).message).to.equal(failure)
-      expect((await expectUnavailable(() => removed(user))).message).to.equal(failure)
-      expect(await handle.users.find(user.id)).to.deep.equal(user)
-      expect(await eventsOf(user)).to.equal(0)
+        const user = await stored(handle, { email: `kept.${code}.${run}@example.com` as Email })
+        const change = () => handle.users.replace({ ...user, isVerified: false }, [anEvent(user)])
+        expect((await expectUnavailable(change)).message).to.equal(failure)
+        expect((await expectUnavailable(() => removed(user))).message).to.equal(failure)
+        expect(await handle.users.find(user.id)).to.deep.equal(user)
+        expect(await eventsOf(user)).to.equal(0)
+      })
+    }
+
+    it('answers 503 over HTTP, and 400 to a deletion that a foreign key refuses, with their names in the log', async () => {
+      await shop.query('CREATE TABLE shop.orders (user_id uuid CONSTRAINT of_user REFERENCES portcullis.users)')
+      await owner.query(`DELETE FROM portcullis.meta WHERE name = 'secret-mark'`) // another test has kept its own
+      const { url, logLines, stop } = await startTestService({
+        PORTCULLIS_SECRET: goodSecret,
+        PORTCULLIS_STORES__USERS__KIND: 'postgres',
+        PORTCULLIS_STORES__USERS__URL: asRole(service),
+        PORTCULLIS_USERS__SELF_DELETION: 'true',
+      })
+      try {
+        const json = { email: `refused.P0001.http.${run}@example.com`, password: goodPassword }
+        expect((await call(url, 'POST', '/auth/register', { json })).status).to.equal(503)
+        expect(logLines.join('')).to.include(failure)
+
+        const email = `buyer.${run}@example.com`
+        const { id } = await register(url, email)
+        await shop.query('INSERT INTO shop.orders VALUES ($1)', [id])
+        const bearer = await logIn(url, email)
+        const reason = 'Other records refer to this account'
+        const detail = { code: 'DELETE_USER_REFUSED', reason, rule: 'custom' }
+        expect(seen(await call(url, 'DELETE', '/users/me', { bearer }))).to.deep.equal(refused(400, detail))
+        expect(logLines.join('')).to.include('the foreign key of_user of shop.orders refused to delete a user')
+        expect((await call(url, 'GET', '/users/me', { bearer })).status).to.equal(200)
+      } finally {
+        await stop()
+      }
     })
   })
 

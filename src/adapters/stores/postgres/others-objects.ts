@@ -24,7 +24,7 @@ export function othersObjects({ all, answerOf }: Connection) {
         return await write()
       } catch (error) {
         const answer = answerOf(error)
-        if (answer === null || answer.code === foreignKeyViolation || !isBesideOthers(answer)) throw error
+        if (answer === null || !isBesideOthers(answer)) throw error
         const [trigger] = await all<{ name: string; table_name: string }>(triggerIn, [answer.where]).catch(() => [])
         if (trigger === undefined && error instanceof Unavailable) throw error
         const what =
@@ -33,10 +33,10 @@ export function othersObjects({ all, answerOf }: Connection) {
       }
     },
 
-    /** The foreign key that refused to delete a user; `null` for another error. */
+    /** The foreign key that refused to delete a user; `null` for another error. A trigger may raise the code without a key. */
     referenceOf(error: unknown): string | null {
       const answer = answerOf(error)
-      if (answer?.code !== foreignKeyViolation) return null
+      if (answer?.code !== foreignKeyViolation || answer.constraint === undefined) return null
       return `the foreign key ${answer.constraint} of ${answer.schema}.${answer.table}`
     },
   }

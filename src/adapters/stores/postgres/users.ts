@@ -219,20 +219,20 @@ export function postgresUsers(connection: Connection, warn: (message: string) =>
 
     async remove(user, events, { mayLeaveNoSuperuser = false } = {}) {
       const values = [user.id, user.version, ...eventValues(events, now())]
-      try {
-        const written = await namingTriggers(() =>
-          keepingOne(operation(), user.id, mayLeaveNoSuperuser, (one, isAllowed) =>
+      const written = await namingTriggers(async () => {
+        try {
+          return await keepingOne(operation(), user.id, mayLeaveNoSuperuser, (one, isAllowed) =>
             one<Written>(remove, [...values, isAllowed]),
-          ),
-        )
-        if (typeof written === 'string') return written
-        return written.written === 1 ? 'removed' : 'stale'
-      } catch (error) {
-        const reference = referenceOf(error)
-        if (reference === null) throw error
-        warn(`${reference} refused to delete a user`)
-        return 'referenced'
-      }
+          )
+        } catch (error) {
+          const reference = referenceOf(error)
+          if (reference === null) throw error
+          warn(`${reference} refused to delete a user`)
+          return 'referenced' as const
+        }
+      })
+      if (typeof written === 'string') return written
+      return written.written === 1 ? 'removed' : 'stale'
     },
 
     async list(limit, after) {
