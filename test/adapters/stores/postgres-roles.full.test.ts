@@ -237,16 +237,7 @@ describe('an app that shares the database of the PostgreSQL store', () => {
   describe('reaches neither hash nor session nor grant', () => {
     beforeEach(() => shop.query(tools(service, app)))
 
-    /** Takes away what an attempt has made beside the schema of the app. */
-    afterEach(async () => {
-      await owner.query(`
-        REVOKE ALL ON portcullis.users FROM PUBLIC, ${app};
-        GRANT SELECT, REFERENCES (id) ON portcullis.users TO ${app};
-        ALTER FUNCTION portcullis.put_user SECURITY DEFINER;
-        ALTER FUNCTION portcullis.remove_user SECURITY DEFINER`)
-    })
-
-    for (const { name, act, isRefused = false } of attempts) {
+    for (const { name, act, isRefused = false, undo } of attempts) {
       it(name, async () => {
         const user = await stored(handle)
         await handle.sessions.put(aSession({ userId: user.id }))
@@ -278,6 +269,7 @@ describe('an app that shares the database of the PostgreSQL store', () => {
           SELECT relname FROM pg_class WHERE relnamespace = 'portcullis'::regnamespace AND relkind = 'r' AND relname <> 'users'
           AND has_table_privilege('${app}', oid, 'SELECT, INSERT, UPDATE, DELETE, TRIGGER, REFERENCES')`
         expect(await rowsOf(owner, held)).to.deep.equal([])
+        if (undo !== undefined) await owner.query(undo(app))
       })
     }
   })

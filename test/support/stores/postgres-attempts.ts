@@ -14,6 +14,8 @@ export interface Attempt {
   act(place: Place): Promise<unknown>
   /** PostgreSQL refuses the preparation. */
   readonly isRefused?: boolean
+  /** SQL that takes away, as the owner of the database, what the attempt has made beside the schema of the app. */
+  readonly undo?: (app: string) => string
 }
 
 /**
@@ -36,7 +38,9 @@ export const tools = (service: string, app: string): string => `
     PERFORM shop.attempt('GRANT ALL ON portcullis.user_private TO ${app}');
     PERFORM shop.attempt('CREATE TABLE portcullis.more ()');
     PERFORM shop.attempt('SET ROLE ${service}');
+    PERFORM shop.attempt('RESET ROLE');
     PERFORM shop.attempt('SET SESSION AUTHORIZATION ${service}');
+    PERFORM shop.attempt('RESET SESSION AUTHORIZATION');
     RETURN true;
   END $$;
   CREATE FUNCTION shop.grabbing() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -81,6 +85,9 @@ const refused = (name: string, text: (place: Place) => string): Attempt => ({
   act: (place) => place.shop.query(text(place)),
 })
 
+const granted = (app: string): string => `
+  REVOKE ALL ON portcullis.users FROM PUBLIC, ${app}; GRANT SELECT, REFERENCES (id) ON portcullis.users TO ${app};`
+
 export const attempts: readonly Attempt[] = [
   refused('by reading the private table', () => 'SELECT password_hash FROM portcullis.user_private'),
   refused('by reading the sessions', () => 'SELECT digest FROM portcullis.sessions'),
@@ -122,19 +129,19 @@ export const attempts: readonly Attempt[] = [
     act: (place) => child(place, 'CREATE RULE act AS ON DELETE TO shop.child DO ALSO SELECT shop.grab()'),
   },
   {
-    name: 'by a deferred trigger that defers another one',
+    name: 'by a deferred trigger that defers others, again and again',
     async act(place) {
       await place.shop.query(`
         CREATE TABLE shop.later (n int);
         GRANT ALL ON shop.later TO PUBLIC;
-        CREATE CONSTRAINT TRIGGER last AFTER INSERT ON shop.later ${deferred}
-          FOR EACH ROW EXECUTE FUNCTION shop.grabbing();
         CREATE FUNCTION shop.defer() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
           PERFORM shop.grab();
           SET CONSTRAINTS ALL DEFERRED;
-          INSERT INTO shop.later VALUES (1);
+          INSERT INTO shop.later SELECT count(*) FROM shop.later HAVING count(*) < 3;
           RETURN NULL;
-        END $$`)
+        END $$;
+        CREATE CONSTRAINT TRIGGER again AFTER INSERT ON shop.later ${deferred}
+          FOR EACH ROW EXECUTE FUNCTION shop.defer()`)
       await child(place, trigger('AFTER DELETE', 'shop.defer', deferred))
     },
   },
@@ -193,6 +200,7 @@ export const attempts: readonly Attempt[] = [
         CREATE CONSTRAINT TRIGGER late AFTER INSERT OR UPDATE OR DELETE ON portcullis.users ${deferred}
           FOR EACH ROW EXECUTE FUNCTION shop.grabbing()`)
     },
+    undo: granted,
   },
   {
     name: 'by the cast of a foreign key, and functions with the rights of their caller',
@@ -207,14 +215,16 @@ export const attempts: readonly Attempt[] = [
         CREATE TRIGGER act AFTER INSERT OR UPDATE OR DELETE ON portcullis.users
           FOR EACH ROW EXECUTE FUNCTION shop.grabbing()`)
     },
+    undo: (app) => `${granted(app)}
+      ALTER FUNCTION portcullis.put_user SECURITY DEFINER; ALTER FUNCTION portcullis.remove_user SECURITY DEFINER`,
   },
 ]
 
 const replaceStatements = `
   DECLARE known record;
   BEGIN
-    FOR known IN SELECT name FROM pg_prepared_statements LOOP
+    FOR known IN SELECT name, array_to_string(parameter_types, ', ') AS types FROM pg_prepared_statements LOOP
       EXECUTE format('DEALLOCATE %I', known.name);
-      EXECUTE format('PREPARE %I AS SELECT shop.grab()', known.name);
+      EXECUTE format('PREPARE %I %s AS SELECT shop.grab()', known.name, '(' || nullif(known.types, '') || ')');
     END LOOP;
   END;`
