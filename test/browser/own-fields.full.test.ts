@@ -3,6 +3,8 @@ import type { Page } from 'playwright-core'
 import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browser/browser.ts'
 import { type WatchedPage, watchedPage } from '../support/browser/watched-page.ts'
 import { call, goodPassword, logInByCookie } from '../support/http/client.ts'
+import { type OpenIdProvider, startOpenIdProvider } from '../support/providers/openid-provider.ts'
+import { freePort } from '../support/servers/ports.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
 
 const hostile = '<img src=x onerror="document.title=`taken`">'
@@ -11,6 +13,12 @@ const fields = {
   first_name: { type: 'string', title: { en: 'First name', de: 'Vorname' }, atRegistration: 'required' },
   size: { type: 'string', enum: ['small', hostile], title: { en: `Size ${hostile}`, de: `Größe ${hostile}` } },
   birthday: { type: 'string', format: 'date', title: { en: 'Birthday', de: 'Geburtstag' } },
+  username: { type: 'string', unique: true, title: { en: 'Username', de: 'Benutzername' } },
+  tags: { type: 'array', atRegistration: 'no', title: { en: 'Tags', de: 'Stichwörter' } },
+  plan: { type: 'string', default: hostile, readOnly: true, title: { en: 'Plan', de: `Tarif ${hostile}` } },
+  until_day: { type: 'string', format: 'date', default: '2030-02-01', readOnly: true },
+  answer: { type: 'string', private: true, atRegistration: 'no', title: { en: 'Secret', de: 'Geheim' } },
+  note: { type: 'string', private: true, readOnly: true, title: { en: 'Secret', de: 'Geheim' } },
 }
 
 /** In each order of day and month. */
@@ -18,35 +26,54 @@ const day = '12121990'
 
 const languages = {
   'en-GB': {
-    labels: ['Email address', 'Password', 'First name', `Size ${hostile} (optional)`, 'Birthday (optional)'],
+    labels: ['First name', `Size ${hostile} (optional)`, 'Birthday (optional)', 'Username (optional)'],
+    tags: 'Tags (optional)',
+    read: `Plan${hostile}until_day1 Feb 2030`,
     missing: 'Please fill this in.',
     part: 'Please enter a whole date.',
+    taken: 'Another user has this already.',
+    saved: 'Your details are saved.',
+    open: 'Please complete your details: First name.',
   },
   'de-AT': {
-    labels: ['E-Mail-Adresse', 'Passwort', 'Vorname', `Größe ${hostile} (freiwillig)`, 'Geburtstag (freiwillig)'],
+    labels: ['Vorname', `Größe ${hostile} (freiwillig)`, 'Geburtstag (freiwillig)', 'Benutzername (freiwillig)'],
+    tags: 'Stichwörter (freiwillig)',
+    read: `Tarif ${hostile}${hostile}until_day01.02.2030`,
     missing: 'Bitte füllen Sie dieses Feld aus.',
     part: 'Bitte geben Sie ein vollständiges Datum ein.',
+    taken: 'Diesen Wert hat schon jemand anderes.',
+    saved: 'Ihre Angaben sind gespeichert.',
+    open: 'Bitte ergänzen Sie Ihre Angaben: Vorname.',
   },
 }
 
 describe('fields of the deployer’s own in a browser', () => {
   let service: TestService
+  let provider: OpenIdProvider
   let browser: TestBrowser
   let watched: WatchedPage
   let page: Page
 
   before(async function () {
     needsBrowser(this)
+    const port = await freePort()
+    const client = { clientId: 'portcullis', clientSecret: 'secret-of-acme' }
+    const redirectUris = [`http://localhost:${port}/auth/acme/callback`]
+    provider = await startOpenIdProvider([{ ...client, redirectUris }])
+    const acme = { kind: 'openid-connect', issuer: provider.issuer, backend: 'cookie', ...client }
+    const settings = { users: { fields }, http: { port }, providers: { acme } }
     service = await startTestService(
-      { PORTCULLIS_STORES__USERS__KIND: 'memory' },
-      { files: { 'portcullis.config.json': { users: { fields } } } },
+      { PORTCULLIS_STORES__USERS__KIND: 'memory', PORTCULLIS_HTTP__PORT: String(port) },
+      { files: { 'portcullis.config.json': settings } },
     )
+    await register('first@example.com', { first_name: 'Bo', username: 'Taken' })
     browser = await launchBrowser()
   })
 
   after(async () => {
     await browser?.close()
     await service?.stop()
+    await provider?.close()
   })
 
   afterEach(async () => {
@@ -59,11 +86,11 @@ describe('fields of the deployer’s own in a browser', () => {
     page = watched.page
   }
 
-  for (const [locale, { labels, missing, part }] of Object.entries(languages)) {
+  for (const [locale, { labels, tags, read, missing, part, taken, saved, open }] of Object.entries(languages)) {
     it(`are typed in the sign-up form by keyboard (${locale})`, async () => {
       const email = `ada-${locale.toLowerCase()}@example.com`
       const { keyboard } = await opened(locale)
-      expect(await page.locator('#form label').allTextContents()).to.deep.equal(labels)
+      expect((await page.locator('#form label').allTextContents()).slice(2)).to.deep.equal(labels)
       await page.focus('#email')
       await keyboard.type(email)
       await keyboard.press('Tab')
@@ -81,10 +108,81 @@ describe('fields of the deployer’s own in a browser', () => {
       await watched.expectAccessible('the sign-up form with a fault')
       for (const id of ['email', 'field-birthday']) await page.focus(`#${id}`)
       await keyboard.type(day)
+      await page.focus('#field-username')
+      await keyboard.type('tAKEN')
+      await keyboard.press('Enter')
+      await watched.says('#field-username-fault', taken)
+      expect(await watched.focused()).to.equal('field-username')
+      await keyboard.press('ControlOrMeta+a')
+      await keyboard.press('Delete')
       await keyboard.press('Enter')
       await page.waitForURL(/\/account$/)
       const { body } = await me(email)
-      expect(body).to.include({ first_name: 'Ada', size: 'small', birthday: '1990-12-12' })
+      expect(body).to.include({ first_name: 'Ada', size: 'small', birthday: '1990-12-12', username: null })
+    })
+
+    it(`are changed on the account page by keyboard (${locale})`, async () => {
+      const email = `eve-${locale.toLowerCase()}@example.com`
+      const values = { first_name: hostile, size: 'small', birthday: '1990-12-12' }
+      await register(email, values)
+      const { keyboard } = await opened(locale, email)
+      expect(await page.locator('#form label').allTextContents()).to.deep.equal([...labels, tags])
+      expect((await page.locator('#details-heading ~ ul li').allTextContents()).join('')).to.equal(read)
+      const shown = await Promise.all(Object.keys(values).map((name) => page.inputValue(`#field-${name}`)))
+      expect(shown).to.deep.equal(Object.values(values))
+      expect(await page.content()).to.not.match(/Secret|Geheim/)
+      expect(await page.locator('#step img').count()).to.equal(0)
+      await page.focus('#field-first_name')
+      await keyboard.press('ControlOrMeta+a')
+      await keyboard.press('Delete')
+      await keyboard.press('Enter')
+      await watched.says('#field-first_name-fault', missing)
+      expect(await watched.focused()).to.equal('field-first_name')
+      await keyboard.type('Eve')
+      await page.focus('#field-username')
+      await keyboard.type('tAKEN')
+      await keyboard.press('Enter')
+      await watched.says('#field-username-fault', taken)
+      expect(await watched.focused()).to.equal('field-username')
+      await watched.expectAccessible('the account page with a fault')
+
+      // A program changes another field meanwhile.
+      const cookie = await logInByCookie(service.url, email)
+      await call(service.url, 'PATCH', '/users/me', { cookie, json: { birthday: '2000-01-01' } })
+      await keyboard.type(locale)
+      await keyboard.press('Tab')
+      await keyboard.type('one')
+      await keyboard.press('Enter')
+      await keyboard.type('two')
+      await keyboard.press('Tab')
+      await keyboard.press('Enter')
+      await watched.says('#message', saved)
+      expect(await page.inputValue('#field-birthday'), 'the page shows the answer').to.equal('2000-01-01')
+      const { body } = await me(email)
+      const changed = { first_name: 'Eve', birthday: '2000-01-01', username: `tAKEN${locale}`, tags: ['one', 'two'] }
+      expect(body).to.deep.include({ ...values, ...changed })
+    })
+
+    it(`are asked for on the account page if a provider leaves a required one open (${locale})`, async () => {
+      const email = `pat-${locale.toLowerCase()}@example.com`
+      provider.user = { sub: email, email, email_verified: true }
+      await openBrowser(locale)
+      await page.goto(`${service.url}/account/sign-in`)
+      await page.click('#with-acme')
+      await page.waitForURL(/\/account$/)
+      await watched.says('#details-open', open)
+      await watched.says('#field-first_name-fault', missing)
+      await watched.expectAccessible('the account page with an open field')
+      await page.press('#field-username', 'Enter')
+      await watched.says('#field-first_name-fault', missing)
+      await page.keyboard.type('Pat')
+      await page.keyboard.press('Enter')
+      await watched.says('#message', saved)
+      expect(await page.isVisible('#details-open')).to.equal(false)
+      await page.reload()
+      await page.locator('#step:not([hidden])').waitFor()
+      expect(await page.inputValue('#field-first_name')).to.equal('Pat')
+      expect(await page.isVisible('#details-open')).to.equal(false)
     })
   }
 
@@ -99,10 +197,24 @@ describe('fields of the deployer’s own in a browser', () => {
     expect(await page.title()).not.to.equal('taken')
   })
 
-  async function opened(locale: string): Promise<Page> {
+  /** The sign-up page or, for a user, the account page. */
+  async function opened(locale: string, email: string | null = null): Promise<Page> {
     await openBrowser(locale)
-    await page.goto(`${service.url}/account/sign-up`)
+    if (email === null) {
+      await page.goto(`${service.url}/account/sign-up`)
+      return page
+    }
+    await page.goto(`${service.url}/account/sign-in`)
+    await page.fill('#username', email)
+    await page.fill('#password', goodPassword)
+    await page.press('#password', 'Enter')
+    await page.locator('#step:not([hidden]) #sign-out').waitFor()
     return page
+  }
+
+  async function register(email: string, values: object): Promise<void> {
+    const json = { ...values, email, password: goodPassword }
+    expect((await call(service.url, 'POST', '/auth/register', { json })).status).to.equal(201)
   }
 
   async function me(email: string) {

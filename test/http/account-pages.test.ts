@@ -83,6 +83,24 @@ describe('the pages at /account', () => {
     }
   })
 
+  it('have inputs for the own fields that the user writes, and no trace of private ones', async () => {
+    const page = async (fields: object) => {
+      const env = { PORTCULLIS_STORES__USERS__KIND: 'memory', PORTCULLIS_PAGES__ENABLED: 'true' }
+      const other = await startTestService(env, { files: { 'portcullis.config.json': { users: { fields } } } })
+      const text = await (await fetch(`${other.url}/account`)).text()
+      await other.stop()
+      return text
+    }
+    const text = { type: 'string' }
+    const secret = { ...text, private: true, title: { en: 'Secret' } }
+    const hidden = { hidden_a: secret, hidden_b: { ...secret, readOnly: true } }
+    const all = await page({ city: text, plan: { ...text, readOnly: true }, ...hidden })
+    expect([...all.matchAll(/data-field="(\w+)"/g)].map(([, name]) => name)).to.deep.equal(['city'])
+    expect([...all.matchAll(/data-shown="(\w+)"/g)].map(([, name]) => name)).to.deep.equal(['plan'])
+    expect(all).to.not.match(/Secret|hidden_/)
+    expect(await page(hidden)).to.not.include('details-heading')
+  })
+
   it('tell only the user whether there is a password', async () => {
     const path = '/account/password/check'
     const { email } = await register(service.url, 'ada@example.com')

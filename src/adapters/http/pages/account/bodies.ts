@@ -1,5 +1,6 @@
 import { type Html, html } from '../html.ts'
-import { signUpInputs, titleOf } from './own-fields.ts'
+import { form } from './form.ts'
+import { detailsSection, signUpInputs, titleOf } from './own-fields.ts'
 import type { PageName, PageProvider } from './page-data.ts'
 import type { Site } from './site.ts'
 import type { Texts } from './texts/en.ts'
@@ -75,7 +76,7 @@ ${links([link('account', texts.verify.toAccount)])}
 </div>`,
   }),
 
-  account: (texts, { providers, allowsDeletion }) => ({
+  account: (texts, { providers, allowsDeletion, fields }) => ({
     title: texts.account.title,
     content: html`<p id="loading">${texts.loading}</p>
 <div id="step" hidden>
@@ -84,6 +85,7 @@ ${links([link('account', texts.verify.toAccount)])}
 <b id="email"></b>
 <button type="button" id="sign-out" class="quiet">${texts.account.signOut}</button>
 </div>
+${detailsSection(fields, texts)}
 <section aria-labelledby="access-heading">
 <h2 id="access-heading">${texts.account.access}</h2>
 <ul class="rows">
@@ -168,15 +170,6 @@ ${form(texts.changePassword.button, [
 ${links([link('account', texts.back)])}
 </div>`,
   }),
-}
-
-/** The service judges the input, so its answers appear in the language of the page, beside their fields. */
-function form(button: string, fields: readonly Html[]): Html {
-  return html`<form id="form" method="post" novalidate>
-${fields}
-<p class="fault" id="form-fault" role="alert"></p>
-<button>${button}</button>
-</form>`
 }
 
 interface FieldOptions {

@@ -1,6 +1,7 @@
 import type { Field } from '../../../../domain/field.ts'
 import { doors, isTaken } from '../../../../domain/fields.ts'
 import { type Html, html } from '../html.ts'
+import { form } from './form.ts'
 import type { Texts } from './texts/en.ts'
 
 /** The name of a field in the language of the page. */
@@ -11,6 +12,28 @@ export function titleOf({ name, title }: Pick<Field, 'name' | 'title'>, { langua
 /** The inputs of the fields that a registration takes. */
 export function signUpInputs(fields: readonly Field[], texts: Texts): Html[] {
   return fields.filter((field) => isTaken(field, doors.registration)).map((field) => ownInput(field, texts))
+}
+
+/** The fields that the user may read: a form for those that the user may write, and the others as text. */
+export function detailsSection(fields: readonly Field[], texts: Texts): Html | null {
+  const shown = fields.filter(({ isPrivate }) => !isPrivate)
+  if (shown.length === 0) return null
+  const written = shown.filter((field) => isTaken(field, doors.ownChange))
+  const inputs = written.map((field) => ownInput(field, texts))
+  const read = shown.filter((field) => !written.includes(field))
+  return html`<section aria-labelledby="details-heading">
+<h2 id="details-heading">${texts.ownFields.heading}</h2>
+<p id="details-open" hidden></p>
+${inputs.length === 0 ? null : form(texts.ownFields.save, inputs)}
+<ul class="rows">
+${read.map((field) => shownRow(field, texts))}
+</ul>
+</section>`
+}
+
+function shownRow(field: Field, texts: Texts): Html {
+  const value = html`<span data-shown="${field.name}" data-type="${field.type}"></span>`
+  return html`<li><div><p class="hint">${titleOf(field, texts)}</p>${value}</div></li>`
 }
 
 /** A longer text gets an input of several lines. */
@@ -28,7 +51,7 @@ function ownInput(field: Field, texts: Texts): Html {
   const mark = isRequired || isBox ? null : html` <span class="optional">${texts.ownFields.optional}</span>`
   const label = html`<label for="${id}"${isBox ? html` class="choice"` : null}>${titleOf(field, texts)}${mark}</label>`
   const described = hint === null ? `${id}-fault` : `${id}-hint ${id}-fault`
-  const common = html` id="${id}" data-field="${name}" data-type="${type}" aria-describedby="${described}"${isRequired && !isBox ? ' required' : null}`
+  const common = html` id="${id}" data-field="${name}" data-type="${type}" aria-describedby="${described}"${isRequired ? html` data-required` : null}${isRequired && !isBox ? ' required' : null}`
   const initial = field.default === null ? '' : String(field.default)
   const input = (): Html => {
     if (options !== null && type === 'string') {

@@ -8,6 +8,12 @@ export function ownValues(): Readonly<Record<string, unknown>> {
   return Object.fromEntries(ownInputs.map((input) => [input.dataset.field, typedValue(input)]))
 }
 
+/** Shows a value of the service in its input. */
+export function showValue(input: Input, value: unknown): void {
+  if (input instanceof HTMLInputElement && input.type === 'checkbox') input.checked = value === true
+  else input.value = Array.isArray(value) ? value.join('\n') : String(value ?? '')
+}
+
 function typedValue(input: Input): unknown {
   const { value, dataset } = input
   // A part of a date or of a number: the service refuses the empty text with a message.

@@ -41,14 +41,18 @@ function showOnClick(form: HTMLFormElement): () => void {
 function showFaults(form: HTMLFormElement, faults: Readonly<Record<string, string>>, message: string): void {
   const inputs = [...form.querySelectorAll<HTMLInputElement>('.field :is(input, select, textarea)')]
   for (const input of inputs) {
-    const fault = faults[input.dataset.field ?? input.name] ?? ''
-    byId(`${input.id}-fault`).textContent = fault
-    if (fault === '') input.removeAttribute('aria-invalid')
-    else input.setAttribute('aria-invalid', 'true')
+    showFault(input, faults[input.dataset.field ?? input.name] ?? '')
   }
   byId('form-fault').textContent = message
   const first = inputs.find((input) => input.hasAttribute('aria-invalid')) ?? (message === '' ? undefined : inputs[0])
   first?.focus()
+}
+
+/** Shows the fault beside its field; an empty text removes it. */
+export function showFault(input: HTMLElement, fault: string): void {
+  byId(`${input.id}-fault`).textContent = fault
+  if (fault === '') input.removeAttribute('aria-invalid')
+  else input.setAttribute('aria-invalid', 'true')
 }
 
 /** Calls `act` when the button is clicked, and shows its refusal. The second click of a double click does nothing. */

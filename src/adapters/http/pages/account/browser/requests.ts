@@ -5,6 +5,8 @@ import { tabStorage } from './storage.ts'
 export interface Me {
   readonly email: string
   readonly is_verified: boolean
+  /** The fields that the deployer declares. */
+  readonly [field: string]: unknown
 }
 
 export interface LinkedAccount {

@@ -68,7 +68,13 @@ export const de: Texts = {
     hint: 'Zur Bestätigung schicken wir einen Link an die neue Adresse.',
   },
   changePassword: { title: 'Passwort ändern', button: 'Passwort speichern' },
-  ownFields: { optional: '(freiwillig)', choose: 'Bitte wählen', perLine: 'Eine Angabe pro Zeile.' },
+  ownFields: {
+    optional: '(freiwillig)',
+    choose: 'Bitte wählen',
+    perLine: 'Eine Angabe pro Zeile.',
+    heading: 'Ihre Angaben',
+    save: 'Angaben speichern',
+  },
   paste: { label: 'Link aus der Nachricht', button: 'Weiter' },
   problem: {
     title: 'Das hat nicht geklappt',
@@ -131,6 +137,10 @@ export const de: Texts = {
     rejected: 'Ihre Adresse wird nicht mehr verwendet. Sie müssen nichts weiter tun.',
     created: 'Ihr Konto ist bereit. Wir haben Ihnen einen Link geschickt, mit dem Sie Ihre Adresse bestätigen können.',
     signInFirst: 'Bitte melden Sie sich zuerst an.',
+    detailsSaved: 'Ihre Angaben sind gespeichert.',
+    detailsOpen: 'Bitte ergänzen Sie Ihre Angaben: {fields}.',
+    yes: 'Ja',
+    no: 'Nein',
     addressSaved: 'Ihre Adresse wurde geändert.',
     addressPending:
       'Bitte öffnen Sie den Link, den wir an {email} geschickt haben. Bis dahin gilt Ihre bisherige Adresse.',

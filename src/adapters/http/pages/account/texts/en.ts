@@ -67,7 +67,13 @@ export const en = {
   },
   changePassword: { title: 'Change your password', button: 'Save password' },
   /** The fields that the deployer declares. */
-  ownFields: { optional: '(optional)', choose: 'Please choose', perLine: 'One per line.' },
+  ownFields: {
+    optional: '(optional)',
+    choose: 'Please choose',
+    perLine: 'One per line.',
+    heading: 'Your details',
+    save: 'Save details',
+  },
   paste: { label: 'Link from the message', button: 'Continue' },
   /** The page in place of an error that a program would get. */
   problem: {
@@ -133,6 +139,10 @@ export const en = {
     rejected: 'Your address is not used any more. There is nothing more to do.',
     created: 'Your account is ready. We have sent you a link to verify your address.',
     signInFirst: 'Please sign in first.',
+    detailsSaved: 'Your details are saved.',
+    detailsOpen: 'Please complete your details: {fields}.',
+    yes: 'Yes',
+    no: 'No',
     addressSaved: 'Your address is changed.',
     addressPending: 'Please open the link that we sent to {email}. Until then, your present address counts.',
     passwordSaved: 'Your password is changed, and your other sessions have ended.',

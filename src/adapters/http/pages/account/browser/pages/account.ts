@@ -1,3 +1,4 @@
+import { showDetails } from '../details.ts'
 import { asUser, attempt, onClick, sendLinkOnClick } from '../form.ts'
 import { byId, data, element, filled, open, say, takeError, texts } from '../page.ts'
 import { codeOf, hasPassword, type LinkedAccount, leaveFor, problemOf, request, signedIn } from '../requests.ts'
@@ -98,6 +99,7 @@ async function show(): Promise<void> {
   byId('state').textContent = isVerified ? texts.verified : texts.unverified
   byId('state').classList.add(isVerified ? 'good' : 'warn')
   if (!isVerified && routes.verify !== null) sendLinkOnClick(byId('resend'), email, byId('link-sent'))
+  showDetails(user)
   await Promise.all([showWaysIn(), showSessions()])
   const error = takeError()
   if (error !== null) say(problemOf(error).message, 'bad')

@@ -1,0 +1,10 @@
+import { type Html, html } from '../html.ts'
+
+/** The service judges the input, so its answers appear in the language of the page, beside their fields. */
+export function form(button: string, fields: readonly Html[]): Html {
+  return html`<form id="form" method="post" novalidate>
+${fields}
+<p class="fault" id="form-fault" role="alert"></p>
+<button>${button}</button>
+</form>`
+}
