@@ -85,7 +85,12 @@ async function served(crowd: Crowd, signedIn: number): Promise<Served> {
     audience: 'portcullis:auth',
     tenant: 'default',
     lifetimeSeconds: 3600,
-    expiringIds: { add: async () => undefined, has: async () => false, sweep: async () => 0 },
+    expiringIds: {
+      add: async () => undefined,
+      has: async () => false,
+      list: async () => ({ items: [], next: null }),
+      sweep: async () => 0,
+    },
     clock: () => new Date(),
     newId,
   })

@@ -15,6 +15,21 @@ export interface Sessions {
   readonly keptSid: string | null
 }
 
+/** The import that brought a user. */
+export interface Imported {
+  /**
+   * `sessions.generation` after the import. While the user still has it, credentials of the former system may go on, so a reset
+   * and a logout everywhere end them. `null`: none of them go on.
+   */
+  readonly generation: number | null
+  /** The text of the hash in the former system: its links for a reset are bound to it. `null`: there are no such links. */
+  readonly hashText: string | null
+  /** SHA-256 of the record as it was imported, base64url. A later import compares it, to find what has changed there. */
+  readonly digest: string
+  /** `version` of the user after the import, to find what has changed here. */
+  readonly version: number
+}
+
 export interface User {
   readonly id: UserId
   readonly email: Email
@@ -37,6 +52,8 @@ export interface User {
   readonly oauthAccounts: readonly OAuthAccount[]
   /** The values of the fields that the deployer declares. */
   readonly fields: UserFields
+  /** `null` for a user who was created here. */
+  readonly imported: Imported | null
   readonly createdAt: Date
   /** Counts writes of the record, for compare-and-set. */
   readonly version: number
@@ -75,6 +92,7 @@ export function newUser(id: UserId, email: Email, passwordHash: string | null, c
     endedUntil: null,
     oauthAccounts: [],
     fields: noFields,
+    imported: null,
     createdAt,
     version: 1,
   }
@@ -90,6 +108,11 @@ export function isAlive(user: User, credential: { readonly sid: string; readonly
   const { generation, keptSid } = user.sessions
   if (!user.isActive) return false
   return credential.generation === generation || credential.sid === keptSid
+}
+
+/** Whether credentials of the system that `user` was imported from may still be valid. */
+export function isAsImported({ isActive, imported, sessions }: User): boolean {
+  return isActive && imported?.generation === sessions.generation
 }
 
 /** Whether the end of a credential may be recorded. A credential that expires after `endedUntil` was not ended. */

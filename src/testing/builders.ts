@@ -46,6 +46,7 @@ export function aUser(fields: Partial<User> = {}): User {
       retired: { former: random() },
       keys: { nickname: random() },
     },
+    imported: { generation: 5, hashText: `$2b$12$${random()}`, digest: digest(), version: 2 },
     ...fields,
   }
 }

@@ -91,7 +91,7 @@ export const storePorts: { readonly [Name in PortName]-?: PortFacts<Required<Sto
       sweepDead: 'write',
     },
   },
-  expiringIds: { records: 'expiring_ids', methods: { add: 'write', has: 'read', sweep: 'write' } },
+  expiringIds: { records: 'expiring_ids', methods: { add: 'write', has: 'read', list: 'read', sweep: 'write' } },
   secretMark: { records: 'secret_mark', methods: { check: 'write', replace: 'write' } },
   userIds: { records: 'user_ids', methods: { keep: 'write', kept: 'read', next: 'write' } },
   loginTimes: { records: 'login_times', methods: { recordLogin: 'write', lastLogin: 'read' } },

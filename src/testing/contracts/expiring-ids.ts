@@ -41,6 +41,22 @@ export function expiringIdsContract({ on, onNew, assertSwept }: Cases<ExpiringId
     assert.equal(await store.has(id), true)
   })
 
+  onNew('lists the live ids in their order, page by page', async ({ store, clock, inSeconds }) => {
+    const until = inSeconds(120)
+    const ids = ['b', 'a:2', 'a', 'B', 'ä'].map((id) => `${id} ${randomUUID()}`)
+    for (const id of ids) await store.add(id, until)
+    await store.add(randomUUID(), inSeconds(60))
+    clock.advance(60)
+    const first = await store.list(3, null)
+    const rest = await store.list(3, first.next)
+    const listed = [...first.items, ...rest.items]
+    assert.deepEqual(
+      listed,
+      ids.sort().map((id) => ({ id, until })),
+    )
+    assert.equal(rest.next, null)
+  })
+
   onNew('sweeps at most the given number of expired ids, and no live one', async ({ store, clock, inSeconds }) => {
     const lasting = randomUUID()
     await store.add(lasting, inSeconds(120))

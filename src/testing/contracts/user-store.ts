@@ -24,7 +24,7 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
     for (const user of [
       aUser({ isSuperuser: true }),
       aUser({ isActive: false, isSuperuser: false, isVerified: false }),
-      aUser({ passwordHash: null, sessions: { generation: 0, keptSid: null }, endedUntil: null }),
+      aUser({ passwordHash: null, sessions: { generation: 0, keptSid: null }, endedUntil: null, imported: null }),
     ]) {
       assert.equal(await users.insert(user, []), 'stored')
       assert.deepEqual(await users.find(user.id), user)
@@ -45,6 +45,7 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
       isVerified: false,
       sessions: { generation: 8, keptSid: null },
       endedUntil: null,
+      imported: null,
       version: before.version,
     })
     assert.equal(await store.users.replace(after, []), 'stored')

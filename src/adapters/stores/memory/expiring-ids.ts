@@ -15,6 +15,13 @@ export function memoryExpiringIds(clock: () => Date): ExpiringIds {
       return until !== undefined && until > clock()
     },
 
+    async list(limit, after) {
+      const live = [...ends].filter(([id, until]) => until > clock() && (after === null || id > after))
+      live.sort(([one], [other]) => (one < other ? -1 : 1))
+      const items = live.slice(0, limit).map(([id, until]) => ({ id, until }))
+      return { items, next: items.length === limit ? (items.at(-1)?.id ?? null) : null }
+    },
+
     sweep: async (limit) => sweep(ends, (until) => until <= clock(), limit),
   }
 }

@@ -6,7 +6,7 @@ import type { OAuthState } from '../../../domain/oauth-state.ts'
 import type { OneTimeToken, TokenRequest } from '../../../domain/one-time-token.ts'
 import { passwordScheme } from '../../../domain/password.ts'
 import type { Session } from '../../../domain/session.ts'
-import type { User } from '../../../domain/user.ts'
+import type { Imported, User } from '../../../domain/user.ts'
 
 /** The events of a user that wait for their distribution. */
 interface OutboxDocument {
@@ -21,10 +21,12 @@ interface OutboxDocument {
  * A user and its events. One unique index covers `uniqueKeys`: `e:<e-mail key>`, `a:<provider>:<account id>` and
  * `f:<field>:<key>`, or the `noUserKey` of a record that is no user.
  */
-export interface UserDocument extends Omit<User, 'id' | 'sessions' | 'fields'> {
+export interface UserDocument extends Omit<User, 'id' | 'sessions' | 'fields' | 'imported'> {
   readonly _id: UserId
   /** Absent in a document of an earlier release. */
   readonly fields?: UserFields
+  /** Absent, too. */
+  readonly imported?: Imported | null
   /** The field has the name of earlier releases, for which `sid` and id of a credential are the same. */
   readonly sessions: { readonly generation: number; readonly keptCredentialId: string | null }
   readonly passwordScheme: string | null
@@ -169,7 +171,13 @@ export function userOf({
   ...fields
 }: UserDocument): User {
   const { generation, keptCredentialId: keptSid } = fields.sessions
-  return { id, ...fields, fields: fields.fields ?? noFields, sessions: { generation, keptSid } }
+  return {
+    id,
+    ...fields,
+    fields: fields.fields ?? noFields,
+    imported: fields.imported ?? null,
+    sessions: { generation, keptSid },
+  }
 }
 
 /** Matches the records that a sparse index over a time contains. */

@@ -1,8 +1,8 @@
 import type { ExpiringIds } from '../../../application/ports/stores/expiring-ids.ts'
 import type { Connection } from './connection/connection.ts'
-import { literal } from './documents.ts'
+import { type ExpiringDocument, literal } from './documents.ts'
 
-export function mongoExpiringIds({ expiringIds, now, run, upsert, sweep }: Connection): ExpiringIds {
+export function mongoExpiringIds({ expiringIds, now, run, upsert, page, sweep }: Connection): ExpiringIds {
   return {
     add: (id, until) =>
       run(() =>
@@ -10,6 +10,12 @@ export function mongoExpiringIds({ expiringIds, now, run, upsert, sweep }: Conne
       ),
 
     has: (id) => run(async () => (await expiringIds.findOne({ _id: literal(id), expiresAt: { $gt: now() } })) !== null),
+
+    async list(limit, after) {
+      const order = { filter: { expiresAt: { $gt: now() } }, limit, after }
+      const { items, next } = await page<ExpiringDocument>('expiring_ids', order)
+      return { items: items.map(({ _id: id, expiresAt: until }) => ({ id, until })), next }
+    },
 
     sweep: (limit) => sweep('expiring_ids', { expiresAt: { $lte: now() } }, limit),
   }

@@ -1,11 +1,13 @@
-import type { ExpiringIds } from '../../../application/ports/stores/expiring-ids.ts'
+import type { ExpiringId, ExpiringIds } from '../../../application/ports/stores/expiring-ids.ts'
 import type { Connection } from './connection/connection.ts'
 
 const add = `
   INSERT INTO @expiring_ids AS known (id, expires_at) VALUES ($1, $2)
   ON CONFLICT (id) DO UPDATE SET expires_at = greatest(known.expires_at, excluded.expires_at)`
+const behind = `
+  SELECT id, expires_at AS until FROM @expiring_ids WHERE id > $1 AND expires_at > $2 ORDER BY id LIMIT $3`
 
-export function postgresExpiringIds({ one, change, sweep, now }: Connection): ExpiringIds {
+export function postgresExpiringIds({ all, one, change, sweep, now }: Connection): ExpiringIds {
   return {
     async add(id, until) {
       await change(add, [id, until])
@@ -13,6 +15,11 @@ export function postgresExpiringIds({ one, change, sweep, now }: Connection): Ex
 
     async has(id) {
       return (await one('SELECT 1 FROM @expiring_ids WHERE id = $1 AND expires_at > $2', [id, now()])) !== undefined
+    },
+
+    async list(limit, after) {
+      const items = await all<ExpiringId>(behind, [after ?? '', now(), limit])
+      return { items, next: items.length === limit ? (items.at(-1)?.id ?? null) : null }
     },
 
     sweep: (limit) => sweep('expiring_ids', 'id', { where: 'expires_at <= $1', order: 'expires_at' }, now(), limit),

@@ -27,12 +27,13 @@ interface UserRow {
   readonly ended_until: Date | null
   readonly oauth_accounts: string
   readonly fields: string | null
+  readonly imported: string | null
   readonly version: number
 }
 
 const users = `
   SELECT user_id AS id, email, is_active, is_superuser, is_verified, created_at, password_hash, password_version,
-    is_owner_proved, generation, kept_sid, ended_until, oauth_accounts, fields, version
+    is_owner_proved, generation, kept_sid, ended_until, oauth_accounts, fields, imported, version
   FROM @user_private`
 const byId = `${users} WHERE user_id = $1`
 const byEmail = `${users} WHERE email_key = $1`
@@ -66,8 +67,8 @@ const insert = (counted: string): string => `
   WITH written AS (
     INSERT INTO @user_private (user_id, email, email_key, is_active, is_superuser, is_verified, password_hash,
       password_scheme, password_version, is_owner_proved, generation, kept_sid, ended_until, oauth_accounts, version, created_at,
-      fields)
-    VALUES ($1::@id, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $20, $21) RETURNING user_id AS id
+      fields, imported)
+    VALUES ($1::@id, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $20, $21, $25) RETURNING user_id AS id
   ), shared AS (
     SELECT @put_user(id, $2, $3, $4, $5, $6, $20, $22) AS is_done FROM written
   ), linked AS (
@@ -87,7 +88,8 @@ const replace = `
   WITH written AS (
     UPDATE @user_private SET email = $2, email_key = $3, is_active = $4, is_superuser = $5, is_verified = $6, created_at = $22,
       password_hash = $7, password_scheme = $8, password_version = $9, is_owner_proved = $10,
-      generation = $11, kept_sid = $12, ended_until = $13, oauth_accounts = $14, version = $15 + 1, fields = $24
+      generation = $11, kept_sid = $12, ended_until = $13, oauth_accounts = $14, version = $15 + 1, fields = $24,
+      imported = $28
     WHERE user_id = $1::@id AND version = $15 AND ($20::boolean OR ${waitingOf('$1::@id')} <= $21)
       AND ($23::boolean OR ${isNoSuperuser})
     RETURNING user_id AS id
@@ -271,10 +273,16 @@ function valuesOf(user: User): readonly unknown[] {
   ]
 }
 
-/** The fields of a written user: all of them, those of the table `users`, and the keys of unique ones in their order. */
-function fieldValues({ fields }: User): readonly unknown[] {
+/** The fields of a written user: all of them, those of the table `users`, the keys of unique ones in their order, and the import. */
+function fieldValues({ fields, imported }: User): readonly unknown[] {
   const keys = Object.entries(fields.keys).sort(([one], [other]) => (one < other ? -1 : 1))
-  return [fieldsJson(fields), JSON.stringify(fields.shown), keys.map(([field]) => field), keys.map(([, key]) => key)]
+  return [
+    fieldsJson(fields),
+    JSON.stringify(fields.shown),
+    keys.map(([field]) => field),
+    keys.map(([, key]) => key),
+    imported && JSON.stringify(imported),
+  ]
 }
 
 /** JSON, so that no two accounts share a key. */
@@ -296,6 +304,7 @@ function fromRow(row: UserRow): User {
     endedUntil: row.ended_until,
     oauthAccounts: parseAccounts(row.oauth_accounts),
     fields: parseFields(row.fields),
+    imported: row.imported === null ? null : JSON.parse(row.imported), // safe: a store writes it
     createdAt: row.created_at,
     version: row.version,
   }

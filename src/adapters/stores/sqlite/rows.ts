@@ -23,6 +23,7 @@ export interface UserRow {
   readonly version: number
   readonly oauth_accounts: string
   readonly fields: string | null
+  readonly imported: string | null
 }
 
 /**

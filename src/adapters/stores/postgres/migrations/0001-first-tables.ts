@@ -53,6 +53,8 @@ const tables = [
     oauth_accounts text NOT NULL,
     -- The fields that the deployer declares, as JSON, with private ones and keys.
     fields text,
+    -- The import of the user, as JSON.
+    imported text,
     last_login_at timestamptz,
     version bigint NOT NULL
   )`,

@@ -6,6 +6,7 @@ import { sinks } from './0008-sinks.ts'
 import { activeSuperusers } from './0009-active-superusers.ts'
 import { lastLogins } from './0010-last-logins.ts'
 import { ownFields } from './0011-own-fields.ts'
+import { imports } from './0012-imports.ts'
 
 /** Every migration of the file, in its order. */
 export const migrations: Migrations<Database> = [
@@ -15,6 +16,7 @@ export const migrations: Migrations<Database> = [
   activeSuperusers,
   lastLogins,
   ownFields,
+  imports,
 ]
 
 /**

@@ -68,6 +68,7 @@ function fromRow(row: UserRow): User {
     endedUntil: row.ended_until === null ? null : new Date(row.ended_until),
     oauthAccounts: parseAccounts(row.oauth_accounts),
     fields: parseFields(row.fields),
+    imported: row.imported === null ? null : JSON.parse(row.imported), // safe: a store writes it
     createdAt: new Date(row.created_at),
     version: row.version,
   }

@@ -121,5 +121,6 @@ function toRow(user: User): UserRow {
     version: user.version,
     oauth_accounts: JSON.stringify(user.oauthAccounts),
     fields: fieldsJson(user.fields),
+    imported: user.imported && JSON.stringify(user.imported),
   }
 }
