@@ -118,6 +118,9 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     'Print a user, with linked accounts, stored sessions and the limits that the address has used',
     async (options) => (await import('./commands/user.ts')).showUser(options),
   ).option('--client <address>', 'also print the limits of this IP address, and its pauses for this user')
+  forOne(user, 'export', 'Print everything that is stored about a user, as JSON, without secrets', async (options) =>
+    (await import('./commands/user.ts')).exportUser(options),
+  )
   user
     .command('list')
     .description('List users, the oldest first: id, address, flags, time of creation')

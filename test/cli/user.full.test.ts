@@ -297,6 +297,34 @@ describe('portcullis user', () => {
       expect(amidOutage.out).to.match(/^sessions: unknown, because redis.*\nlimits: unknown, because redis/m)
     })
 
+    it('exports everything about a user, and no secret', async () => {
+      const email = 'curious@example.com'
+      const { id } = await register(service.url, email)
+      await logInByCookie(service.url, email)
+      const { code, out, err } = await run('user', 'export', email)
+      expect([code, err]).to.deep.equal([0, ''])
+      const { createdAt, lastLoginAt, sessions, ...others } = JSON.parse(out)
+      expect(others).to.deep.equal({
+        id,
+        email,
+        isActive: true,
+        isVerified: false,
+        isSuperuser: false,
+        hasPassword: true,
+        isOwnerProved: false,
+        fields: {},
+        formerFields: {},
+        accounts: [],
+      })
+      expect(new Date(lastLoginAt).getTime()).to.be.at.least(new Date(createdAt).getTime())
+      expect(sessions).to.have.length(1)
+      expect(out).not.to.include('argon2')
+      const env = { PORTCULLIS_STORES__SESSIONS__KIND: 'memory' }
+      const partly = await portcullis(['user', 'export', id], { cwd: folder, env })
+      expect([partly.code, JSON.parse(partly.out).sessions]).to.deep.equal([1, null])
+      expect(partly.err).to.match(/the sessions are missing, because stores\.sessions\.kind is memory/)
+    })
+
     it('deletes nobody without --yes where there is no terminal', async () => {
       const { code, out, err } = await run('user', 'delete', 'taken@example.com')
       expect([code, out]).to.deep.equal([2, ''])

@@ -39,6 +39,32 @@ export async function showUser({ client, ...options }: OneUser & { readonly clie
   })
 }
 
+/**
+ * Prints everything that is stored about a user as one JSON document, for a person who asks for the own data (GDPR article 15): also
+ * private fields, and values of fields that are no longer declared. It has no hash, no token and no secret.
+ */
+export async function exportUser(options: OneUser): Promise<ExitCode> {
+  return await withUser(options, async ({ user, users }) => {
+    const lastLoginAt = await users.loginTimes.lastLogin(user.id)
+    const sessions = await orUnknown(users.sessionsOf(user))
+    if ('unknown' in sessions) warn(`the sessions are missing, because ${sessions.unknown}`)
+    const accounts = user.oauthAccounts.map(({ provider, accountId, accountEmail: email, vouchedEmail, expiresAt }) => {
+      return { provider, accountId, email, vouchedEmail, expiresAt }
+    })
+    const { shown, hidden, retired } = user.fields
+    await printed({ json: true }, '', {
+      ...documentOf(user),
+      isOwnerProved: user.isOwnerProved,
+      fields: { ...shown, ...hidden },
+      formerFields: retired,
+      lastLoginAt,
+      accounts,
+      sessions: 'unknown' in sessions ? null : sessions.map(documentOfSession),
+    })
+    return 'unknown' in sessions ? 1 : 0
+  })
+}
+
 interface Unknown {
   /** The reason, worded to follow `because`. */
   readonly unknown: string
