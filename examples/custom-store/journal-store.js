@@ -410,6 +410,12 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
       async has(id) {
         return (state.ends.get(id) ?? never) > clock()
       },
+      async list(limit, after) {
+        const live = [...state.ends].filter(([id, until]) => until > clock() && id > (after ?? ''))
+        const items = live.sort(([one], [other]) => (one < other ? -1 : 1)).slice(0, limit)
+        const next = items.length === limit ? (items.at(-1)?.[0] ?? null) : null
+        return { items: items.map(([id, until]) => ({ id, until })), next }
+      },
       async sweep(limit) {
         const over = [...state.ends].filter(([, until]) => until <= clock()).slice(0, limit)
         commit(...over.map(([id]) => /** @type {Change} */ (['ends', id, null])))
