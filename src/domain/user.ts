@@ -104,13 +104,14 @@ export function viewOf(user: User): UserView {
 }
 
 /** Whether a credential is valid for `user`. A logout may still have ended it (see `mayBeEnded`). */
-export function isAlive(user: User, credential: { readonly sid: string; readonly generation: number }): boolean {
+export function isAlive(user: User, credential: { readonly sid: string; readonly generation: number | null }): boolean {
   const { generation, keptSid } = user.sessions
   if (!user.isActive) return false
+  if (credential.generation === null && isAsImported(user)) return true
   return credential.generation === generation || credential.sid === keptSid
 }
 
-/** Whether credentials of the system that `user` was imported from may still be valid. */
+/** Whether credentials of the system that `user` was imported from may still be valid: nothing has ended all logins since. */
 export function isAsImported({ isActive, imported, sessions }: User): boolean {
   return isActive && imported?.generation === sessions.generation
 }

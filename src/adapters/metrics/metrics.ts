@@ -11,6 +11,7 @@ const loginOutcomes = [
 ] as const
 export type LoginOutcome = (typeof loginOutcomes)[number]
 
+const formerKinds = ['jwt', 'reset', 'verification'] as const
 const mailOutcomes = ['sent', 'refused', 'failed', 'not_begun'] as const
 export type MailOutcome = (typeof mailOutcomes)[number]
 
@@ -59,6 +60,12 @@ export function openMetrics(limits: readonly string[]) {
     labelNames: ['limit'],
     registers,
   })
+  const formerTokens = new Counter({
+    name: 'portcullis_former_tokens_total',
+    help: 'Genuine tokens of fastapi-users that were read.',
+    labelNames: ['kind'],
+    registers,
+  })
   const mails = new Counter({
     name: 'portcullis_mails_total',
     help: 'Attempts to send a message.',
@@ -85,6 +92,7 @@ export function openMetrics(limits: readonly string[]) {
     registers,
   })
   for (const limit of limits) limitsReached.inc({ limit }, 0)
+  for (const kind of formerKinds) formerTokens.inc({ kind }, 0)
   for (const outcome of mailOutcomes) mails.inc({ outcome }, 0)
   for (const outcome of deliveryOutcomes) failures.inc({ outcome }, 0)
 
@@ -102,6 +110,9 @@ export function openMetrics(limits: readonly string[]) {
     },
     limitReached(limit: string): void {
       limitsReached.inc({ limit })
+    },
+    formerUsed(kind: (typeof formerKinds)[number]): void {
+      formerTokens.inc({ kind })
     },
     mailEnded(outcome: MailOutcome): void {
       mails.inc({ outcome })

@@ -26,6 +26,9 @@ export async function findRedeemable(
  * Removes a used token. A failure is harmless: the fact of a reset or a new address has changed, and the sink `sessions`
  * removes the used token of a verification.
  */
-export async function discard({ tokens }: Pick<RedeemNeeds, 'tokens'>, token: OneTimeToken): Promise<void> {
+export async function discard(
+  { tokens }: Pick<RedeemNeeds, 'tokens'>,
+  token: Pick<OneTimeToken, 'purpose' | 'digest'>,
+): Promise<void> {
   await tokens.remove(token.purpose, token.digest).catch(() => undefined)
 }

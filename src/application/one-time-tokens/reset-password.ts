@@ -10,9 +10,10 @@ import { requireGoodPassword, type ValidatePassword } from '../accounts/password
 import type { ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
-import { discard, findRedeemable, type RedeemNeeds } from './redeem-token.ts'
+import { type FormerNeeds, findFormer } from './former-token.ts'
+import { discard, findRedeemable } from './redeem-token.ts'
 
-interface Needs extends MetadataNeeds, RedeemNeeds {
+interface Needs extends MetadataNeeds, FormerNeeds {
   changeUser: ChangeUser
   hasher: PasswordHasher
   policy: PasswordPolicy
@@ -36,7 +37,9 @@ export class ResetPassword {
     input: CausingRequest & { token: string; password: string; client?: string | null },
   ): Promise<{ email: Email }> {
     const { changeUser, hasher, policy, validatePassword, clock } = this.#needs
-    const found = await findRedeemable(this.#needs, 'reset_password', input.token)
+    const found =
+      (await findRedeemable(this.#needs, 'reset_password', input.token)) ??
+      (await findFormer(this.#needs, 'reset_password', input.token))
     if (!found?.user.isActive) throw new Refusal('RESET_PASSWORD_BAD_TOKEN')
     const { token } = found
     const by = person(found.user, null)

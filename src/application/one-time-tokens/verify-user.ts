@@ -6,9 +6,10 @@ import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import { type Authenticated, actorOf, speaksFor } from '../sign-in/authenticate.ts'
-import { discard, findRedeemable, type RedeemNeeds } from './redeem-token.ts'
+import { type FormerNeeds, findFormer } from './former-token.ts'
+import { discard, findRedeemable } from './redeem-token.ts'
 
-interface Needs extends MetadataNeeds, RedeemNeeds {
+interface Needs extends MetadataNeeds, FormerNeeds {
   changeUser: ChangeUser
   /** Whether a token for the present address can only be used within a session of its account, too. */
   requiresSession: boolean
@@ -34,7 +35,8 @@ export class VerifyUser {
 
     const found =
       (await findRedeemable(this.#needs, 'verify_email', input.token)) ??
-      (await findRedeemable(this.#needs, 'change_email', input.token))
+      (await findRedeemable(this.#needs, 'change_email', input.token)) ??
+      (await findFormer(this.#needs, 'verify_email', input.token))
     if (found === null) throw new Refusal('VERIFY_USER_BAD_TOKEN')
     const { token } = found
 

@@ -7,7 +7,8 @@ export interface Credential {
   /** The `jti` of a JWT, or the digest of a session. */
   readonly id: string
   readonly userId: UserId
-  readonly generation: number
+  /** `null`: another system issued it, from which the user was imported. */
+  readonly generation: number | null
   /** The login that it belongs to. The credentials of one login may be kept together. */
   readonly sid: string
   /** When the user was last proved for this login. It alone decides whether the login is fresh. */

@@ -21,10 +21,14 @@ import type { RequestPurpose } from '../../domain/one-time-token.ts'
 import { timers } from '../../lib/timers.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
+import type { Former } from './former.ts'
 import type { OpenStores } from './open-stores.ts'
 import type { Reports } from './reports.ts'
 
-interface Opened extends Pick<OpenStores, 'users' | 'sessions' | 'tokens' | 'oauthStates' | 'limiter'>, Reports {
+interface Opened
+  extends Pick<OpenStores, 'users' | 'sessions' | 'tokens' | 'oauthStates' | 'limiter'>,
+    Reports,
+    Former {
   readonly tenant: string
   readonly hasher: PasswordHasher
   readonly eventHandlers: EventHandlers

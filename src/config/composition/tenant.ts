@@ -13,6 +13,7 @@ import { backendsOf, providersOf } from './backends-and-providers.ts'
 import { type UseCases, useCasesOf } from './container.ts'
 import { deliveriesOf } from './deliveries.ts'
 import { requireKeys } from './field-marks.ts'
+import { formerOf } from './former.ts'
 import { openHandlers } from './handlers.ts'
 import { bindSecret, keyRingOf, type MasterSecret, resolveSecret } from './master-secret.ts'
 import { openStores } from './open-stores.ts'
@@ -136,6 +137,7 @@ function portsFrom({ master, handlers, stores, hasher }: Resources, needs: PortN
     hasher,
     eventHandlers: handlers.eventHandlers,
     handlers: handlers.sinks,
+    ...formerOf(settings, { hasher, clock, metrics }),
     clock,
     attacked: (attack) => signals.emit('attacked', attack),
     wakeRelay: () => signals.emit('eventsWritten'),

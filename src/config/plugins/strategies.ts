@@ -1,3 +1,4 @@
+import { type FormerLogins, withFormerLogins } from '../../adapters/credentials/former-tokens.ts'
 import { jwtCredentials } from '../../adapters/credentials/jwt.ts'
 import { jwtOptions, storedOptions } from '../../adapters/credentials/options.ts'
 import { storedCredentials } from '../../adapters/credentials/stored.ts'
@@ -14,13 +15,17 @@ export interface StrategyNeeds {
   readonly clock: () => Date
   readonly newId: () => string
   readonly claimFields: readonly string[]
+  /** JWTs of another system that go on. */
+  readonly formerLogins?: FormerLogins | undefined
 }
 
 const jwt = part({
   kind: 'jwt',
   options: jwtOptions,
-  build: (options, { expiringIds, keyRing, tenant, clock, newId, claimFields }: StrategyNeeds) =>
-    jwtCredentials({ ...options, expiringIds, key: keyRing.jwtKey, tenant, clock, newId, claimFields }),
+  build(options, { keyRing, formerLogins, ...needs }: StrategyNeeds) {
+    const own = jwtCredentials({ ...options, ...needs, key: keyRing.jwtKey })
+    return formerLogins === undefined ? own : withFormerLogins(own, formerLogins)
+  },
 })
 
 const stored = part({

@@ -1,4 +1,5 @@
 import { areSameSite } from '../../../adapters/addresses/registrable-domain.ts'
+import { doubtsOfFormer } from '../../../adapters/credentials/former-options.ts'
 import { doubtsOfCookie } from '../../../adapters/http/transports/cookie.ts'
 import { parseMailUrl } from '../../../adapters/mail/mail-url.ts'
 import { storeRoles } from '../../../adapters/stores/store-backend.ts'
@@ -24,6 +25,7 @@ export async function doubtsOf(settings: Settings): Promise<string[]> {
     ...doubtsOfProviders(settings),
     ...doubtsOfDevelopment(settings),
     ...doubtsOfTls(settings),
+    ...doubtsOfFormer(settings.compat, new Date()),
     ...doubtsOfLinks(settings),
     ...doubtsOfFields(settings),
   ]

@@ -1,3 +1,4 @@
+import { objectionsToFormer } from '../../../adapters/credentials/former-options.ts'
 import { costObjection } from '../../../adapters/crypto/cost-bounds.ts'
 import { secretObjection } from '../../../adapters/crypto/secret-objection.ts'
 import { objectionsToFieldSettings } from '../../../adapters/fields/field-settings.ts'
@@ -37,6 +38,7 @@ export function* objectionsTo(settings: Settings): Generator<Objection> {
   yield* judgeBase(settings)
   yield* judgePasswords(settings)
   yield* judgeMail(settings)
+  for (const [option, message] of objectionsToFormer(settings.compat, new Date())) yield [`compat.${option}`, message]
   yield* objectionsToFieldSettings(settings)
 }
 

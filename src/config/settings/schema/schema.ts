@@ -1,4 +1,5 @@
 import Type, { type Static, type TObject, type TSchema } from 'typebox'
+import { formerOptions } from '../../../adapters/credentials/former-options.ts'
 import { pageOptions } from '../../../adapters/http/pages/account/page-options.ts'
 import { compatOptions } from '../../../adapters/http/pipeline/answer-forms.ts'
 import type { StoreRole } from '../../../adapters/stores/store-backend.ts'
@@ -133,7 +134,7 @@ const common = {
   docs,
   try: tryPage,
   pages: Type.Object(pageOptions),
-  compat: Type.Object(compatOptions),
+  compat: Type.Object({ ...compatOptions, ...formerOptions }),
 }
 
 /** The settings that may differ between tenants. */

@@ -1,0 +1,73 @@
+import Type from 'typebox'
+
+const secretOf = (what: string, name: string) =>
+  Type.Optional(
+    Type.String({
+      secret: true,
+      minLength: 1,
+      expects: 'the secret that fastapi-users signs with',
+      otherwise: 'none',
+      description: `${what} that fastapi-users has signed go on until \`compat.until\`: its ${name}.`,
+    }),
+  )
+
+/** The settings of `withFormerLogins` and `formerLinks`. */
+export const formerOptions = {
+  until: Type.Optional(
+    Type.String({
+      pattern: '^\\d{4}-\\d{2}-\\d{2}$',
+      expects: 'a date like 2026-12-31',
+      otherwise: 'none',
+      description:
+        'The last day, in UTC, on which logins and links of fastapi-users go on for imported users. At most 90 days ahead.',
+    }),
+  ),
+  jwtSecret: secretOf('JWTs', '`secret` of `JWTStrategy`'),
+  jwtAudiences: Type.Array(Type.String({ minLength: 1, expects: 'a text' }), {
+    minItems: 1,
+    default: ['fastapi-users:auth'],
+    description: 'The `token_audience` of `JWTStrategy`. The service accepts JWTs for one of them.',
+  }),
+  resetSecret: secretOf('Open reset links', '`reset_password_token_secret`'),
+  verificationSecret: secretOf('Open verification links', '`verification_token_secret`'),
+}
+
+interface FormerSettings {
+  readonly until?: string | undefined
+  readonly jwtSecret?: string | undefined
+  readonly resetSecret?: string | undefined
+  readonly verificationSecret?: string | undefined
+}
+
+const secrets = ['jwtSecret', 'resetSecret', 'verificationSecret'] as const
+const mostDays = 90
+const dayMs = 86_400_000
+
+/** The end of this day. `null`: there is no such day. */
+export function endOf(day: string): Date | null {
+  const begin = new Date(`${day}T00:00:00Z`)
+  const isDay = !Number.isNaN(begin.getTime()) && begin.toISOString().startsWith(day)
+  return isDay ? new Date(begin.getTime() + dayMs) : null
+}
+
+/** The faults of these settings, by option. */
+export function* objectionsToFormer(settings: FormerSettings, now: Date): Generator<readonly [string, string]> {
+  const given = secrets.filter((name) => settings[name] !== undefined)
+  const { until } = settings
+  if (until === undefined) {
+    for (const name of given) yield [name, 'needs compat.until, the last day on which it counts']
+    return
+  }
+  const end = endOf(until)
+  if (end === null) yield ['until', 'is no day of the calendar']
+  else if (end.getTime() > now.getTime() + (mostDays + 1) * dayMs)
+    yield ['until', `must be within the next ${mostDays} days`]
+}
+
+/** A warning about secrets that no longer count. */
+export function doubtsOfFormer(settings: FormerSettings, now: Date): string[] {
+  const end = settings.until === undefined ? null : endOf(settings.until)
+  if (end === null || end > now) return []
+  const names = ['until', ...secrets].filter((name) => name in settings && settings[name as 'until'] !== undefined)
+  return [`compat.until has passed: remove ${names.map((name) => `compat.${name}`).join(', ')}`]
+}

@@ -1,0 +1,33 @@
+import { expect } from 'chai'
+import { doubtsOfFormer, endOf, objectionsToFormer } from '../../../src/adapters/credentials/former-options.ts'
+
+const now = new Date('2026-11-27T12:00:00Z')
+const faults = (settings: Parameters<typeof objectionsToFormer>[0]) => [...objectionsToFormer(settings, now)]
+
+describe('the settings for tokens of fastapi-users', () => {
+  it('need the last day on which a secret counts', () => {
+    const message = 'needs compat.until, the last day on which it counts'
+    expect(faults({ jwtSecret: 'a', verificationSecret: 'b' })).to.deep.equal([
+      ['jwtSecret', message],
+      ['verificationSecret', message],
+    ])
+    expect(faults({})).to.deep.equal([])
+    expect(faults({ jwtSecret: 'a', until: '2026-12-27' })).to.deep.equal([])
+  })
+
+  it('take a day of the calendar, at most 90 days ahead', () => {
+    expect(faults({ until: '2027-02-25' })).to.deep.equal([])
+    expect(faults({ until: '2027-02-26' })).to.deep.equal([['until', 'must be within the next 90 days']])
+    expect(faults({ until: '2027-02-29' })).to.deep.equal([['until', 'is no day of the calendar']])
+    expect(faults({ until: '2027-13-01' })).to.deep.equal([['until', 'is no day of the calendar']])
+    expect(endOf('2026-12-31')).to.deep.equal(new Date('2027-01-01T00:00:00Z'))
+  })
+
+  it('name what to remove once the day has passed', () => {
+    const settings = { until: '2026-11-26', jwtSecret: 'a', resetSecret: 'b' }
+    expect(faults(settings)).to.deep.equal([])
+    const doubt = 'compat.until has passed: remove compat.until, compat.jwtSecret, compat.resetSecret'
+    expect(doubtsOfFormer(settings, now)).to.deep.equal([doubt])
+    expect(doubtsOfFormer({ ...settings, until: '2026-11-27' }, now)).to.deep.equal([])
+  })
+})

@@ -1,0 +1,147 @@
+import argon2 from 'argon2'
+import { expect } from 'chai'
+import jsonwebtoken from 'jsonwebtoken'
+import { newId } from '../../src/adapters/crypto/new-id.ts'
+import type { Email } from '../../src/domain/email.ts'
+import { newUser, type User } from '../../src/domain/user.ts'
+import { openStore } from '../../src/index.ts'
+import { anAddress, refused, seen, unauthorized } from '../support/http/answers.ts'
+import { call, goodPassword, logIn, register } from '../support/http/client.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
+import { scratchFolder } from '../support/services/spawned-service.ts'
+
+const secret = 'SECRET of the app'
+const resetSecret = 'reset secret of the app'
+const verificationSecret = 'verification secret of the app'
+const today = () => new Date().toISOString().slice(0, 10)
+const settings = {
+  PORTCULLIS_COMPAT__UNTIL: today(),
+  PORTCULLIS_COMPAT__JWT_SECRET: secret,
+  PORTCULLIS_COMPAT__RESET_SECRET: resetSecret,
+  PORTCULLIS_COMPAT__VERIFICATION_SECRET: verificationSecret,
+}
+
+const hour = 3600
+const signed = (claims: object, key: string, options: jsonwebtoken.SignOptions = { expiresIn: hour }) =>
+  jsonwebtoken.sign(claims, key, { noTimestamp: true, ...options })
+
+/** The tokens of fastapi-users 15 (fastapi_users/authentication/strategy/jwt.py, manager.py). */
+const jwtOf = (user: { readonly id: string }) => signed({ sub: user.id, aud: ['fastapi-users:auth'] }, secret)
+const verificationOf = ({ id, email }: User) =>
+  signed({ sub: id, email, aud: 'fastapi-users:verify' }, verificationSecret)
+const resetOf = async ({ id, passwordHash }: User) => {
+  const fingerprint = await argon2.hash(passwordHash ?? '')
+  return signed({ sub: id, password_fgpt: fingerprint, aud: 'fastapi-users:reset' }, resetSecret)
+}
+
+describe('tokens of fastapi-users', () => {
+  let service: TestService
+  let imported: User
+  let other: User
+  const dataFolder = scratchFolder()
+
+  async function anImported(fields: Partial<User> = {}): Promise<User> {
+    const hash = await argon2.hash(goodPassword, { memoryCost: 19_456, timeCost: 2, parallelism: 1 })
+    const user = newUser(newId(), anAddress() as Email, hash, new Date())
+    const { generation } = user.sessions
+    return { ...user, imported: { generation, hashText: hash, digest: 'a digest', version: 1 }, ...fields }
+  }
+
+  before(async () => {
+    const store = await openStore({ kind: 'sqlite', dataFolder })
+    imported = await anImported()
+    other = await anImported()
+    for (const user of [imported, other]) expect(await store.users.insert(user, [])).to.equal('stored')
+    await store.close()
+    service = await startTestService(settings, { dataFolder })
+  })
+  after(() => service?.stop())
+
+  const me = (bearer: string) => call(service.url, 'GET', '/users/me', { bearer })
+  const post = (path: string, json: object) => call(service.url, 'POST', `/auth/${path}`, { json })
+
+  it('are logins of imported users, until each is logged out', async () => {
+    const [one, two] = [
+      jwtOf(imported),
+      signed({ sub: imported.id, aud: 'fastapi-users:auth' }, secret, { expiresIn: 2 * hour }),
+    ]
+    for (const bearer of [one, two])
+      expect((await me(bearer)).body).to.include({ id: imported.id, email: imported.email })
+    expect((await call(service.url, 'POST', '/auth/jwt/logout', { bearer: one })).status).to.equal(204)
+    expect(seen(await me(one))).to.deep.equal(unauthorized)
+    expect((await me(two)).status).to.equal(200)
+  })
+
+  it('are refused for users who were created here', async () => {
+    const user = await register(service.url, anAddress())
+    expect(seen(await me(jwtOf(user)))).to.deep.equal(unauthorized)
+  })
+
+  const wrong: readonly (readonly [string, () => string])[] = [
+    ['of nobody', () => jwtOf({ id: newId() })],
+    ['without an end', () => signed({ sub: imported.id, aud: ['fastapi-users:auth'] }, secret, {})],
+    ['that has ended', () => signed({ sub: imported.id, aud: ['fastapi-users:auth'] }, secret, { expiresIn: -1 })],
+    ['for another audience', () => signed({ sub: imported.id, aud: 'fastapi-users:verify' }, secret)],
+    ['without an audience', () => signed({ sub: imported.id }, secret)],
+    ['of another secret', () => signed({ sub: imported.id, aud: ['fastapi-users:auth'] }, resetSecret)],
+    [
+      'of another algorithm',
+      () => signed({ sub: imported.id, aud: ['fastapi-users:auth'] }, secret, { algorithm: 'HS512', expiresIn: hour }),
+    ],
+    [
+      'without a signature',
+      () => {
+        const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+        const exp = Math.floor(Date.now() / 1000) + hour
+        return `${part({ alg: 'none', typ: 'JWT' })}.${part({ sub: imported.id, aud: ['fastapi-users:auth'], exp })}.`
+      },
+    ],
+  ]
+  for (const [what, make] of wrong) {
+    it(`are refused: one ${what}`, async () => expect(seen(await me(make()))).to.deep.equal(unauthorized))
+  }
+
+  it('verify an address once', async () => {
+    const token = verificationOf(imported)
+    const answer = await post('verify', { token })
+    expect(answer.body).to.include({ id: imported.id, is_verified: true })
+    expect(seen(await post('verify', { token }))).to.deep.equal(refused(400, 'VERIFY_USER_ALREADY_VERIFIED'))
+  })
+
+  it('do not verify another address', async () => {
+    const token = verificationOf({ ...other, email: imported.email })
+    expect(seen(await post('verify', { token }))).to.deep.equal(refused(400, 'VERIFY_USER_BAD_TOKEN'))
+    const reset = await resetOf(other)
+    expect(seen(await post('verify', { token: reset }))).to.deep.equal(refused(400, 'VERIFY_USER_BAD_TOKEN'))
+  })
+
+  it('reset a password once, and then no token of the app counts', async () => {
+    const [login, token, second] = [jwtOf(imported), await resetOf(imported), await resetOf(imported)]
+    const foreign = await resetOf({ ...imported, passwordHash: other.passwordHash })
+    const bad = refused(400, 'RESET_PASSWORD_BAD_TOKEN')
+    const password = 'another quite long pass phrase'
+    expect(seen(await post('reset-password', { token: foreign, password }))).to.deep.equal(bad)
+    // A login replaces no hash that a link is bound to.
+    await logIn(service.url, imported.email)
+    const answers = await Promise.all([token, second].map((one) => post('reset-password', { token: one, password })))
+    expect(answers.map(({ status }) => status).sort()).to.deep.equal([200, 400])
+    for (const one of [token, second]) {
+      expect(seen(await post('reset-password', { token: one, password }))).to.deep.equal(bad)
+    }
+    expect(seen(await me(login))).to.deep.equal(unauthorized)
+    expect(seen(await me(jwtOf(imported)))).to.deep.equal(unauthorized)
+    expect((await logIn(service.url, imported.email, password)).length).to.be.above(0)
+  })
+
+  it('are refused after the date', async () => {
+    const tomorrow = new Date(Date.now() + 24 * hour * 1000)
+    const later = await startTestService(settings, { dataFolder, clock: () => tomorrow })
+    const login = signed({ sub: other.id, aud: ['fastapi-users:auth'] }, secret, { expiresIn: 48 * hour })
+    try {
+      expect((await me(login)).status).to.equal(200)
+      expect(seen(await call(later.url, 'GET', '/users/me', { bearer: login }))).to.deep.equal(unauthorized)
+    } finally {
+      await later.stop()
+    }
+  })
+})
