@@ -1,12 +1,15 @@
 import { expect } from 'chai'
 import { eventually } from './support/eventually.ts'
 import { call, goodPassword, logIn } from './support/http/client.ts'
+import { portcullis } from './support/process/command-line.ts'
 import { quickest } from './support/scenes/quickest.ts'
 import { skipIfMissing } from './support/servers/obstacles.ts'
 import { type PostgresServer, postgresObstacle, startPostgres } from './support/servers/postgres-server.ts'
 import { type SmallDisk, smallDisk } from './support/servers/small-disk.ts'
 import { startTestService, type TestService } from './support/services/service.ts'
 import { goodSecret } from './support/services/settings.ts'
+import { scratchFolder } from './support/services/spawned-service.ts'
+import { postgresContents } from './support/stores/store-contents.ts'
 
 describe('a full disk of PostgreSQL', () => {
   let disk: SmallDisk
@@ -30,14 +33,15 @@ describe('a full disk of PostgreSQL', () => {
   })
 
   async function start(url: string): Promise<TestService> {
-    service = await startTestService({
-      ...quickest,
-      PORTCULLIS_STORES__USERS__KIND: 'postgres',
-      PORTCULLIS_STORES__USERS__URL: url,
-      PORTCULLIS_SECRET: goodSecret,
-    })
+    service = await startTestService({ ...quickest, ...settingsOf(url) })
     return service
   }
+
+  const settingsOf = (url: string) => ({
+    PORTCULLIS_STORES__USERS__KIND: 'postgres',
+    PORTCULLIS_STORES__USERS__URL: url,
+    PORTCULLIS_SECRET: goodSecret,
+  })
 
   /** The status of a new registration. */
   async function registration({ url }: TestService): Promise<number> {
@@ -46,6 +50,16 @@ describe('a full disk of PostgreSQL', () => {
     expect(status, text).to.be.oneOf([201, 503])
     if (status === 201) stored.push(email)
     return status
+  }
+
+  const noRoom = 'PostgreSQL cannot write to its disk: make room there'
+
+  /** The cause that the operator reads from a command, which ends with exit code 1. */
+  async function whyDown(url: string): Promise<string> {
+    const { code, err } = await portcullis(['storage', 'check'], { cwd: scratchFolder(), env: settingsOf(url) })
+    expect(code, err).to.equal(1)
+    expect(err).to.include(noRoom)
+    return err
   }
 
   const isReady = async ({ url }: TestService) => (await call(url, 'GET', '/readyz')).status === 200
@@ -61,8 +75,12 @@ describe('a full disk of PostgreSQL', () => {
   it('fails the writes that need room, also at the first start, and the service recovers by itself', async () => {
     server = await startPostgres()
     await server.query(`CREATE TABLESPACE small LOCATION '${disk.folder}'`)
-    const url = await server.newDatabase('TABLESPACE small')
+    const [unused, url] = [await server.newDatabase('TABLESPACE small'), await server.newDatabase('TABLESPACE small')]
+    await postgresContents(url) // the first connection needs room, too
     disk.fill()
+    expect(await whyDown(unused), 'at the first connection').to.match(/could not write init file/)
+    expect(await whyDown(url), 'while the tables are made').to.match(/No space left on device/)
+    expect(await postgresContents(url), 'tables').to.deep.equal({})
     const service = await start(url)
     const { status, body } = await call(service.url, 'GET', '/readyz')
     expect({ status, body }).to.deep.equal({
@@ -73,7 +91,9 @@ describe('a full disk of PostgreSQL', () => {
       },
     })
     expect(await registration(service)).to.equal(503)
-    expect(service.logLines.join('\n')).to.include('a store is down; trying again each second')
+    const { err, ...line } = JSON.parse(service.logLines[0] ?? '')
+    expect([line.msg, err.message]).to.deep.equal(['a store is down; trying again each second', noRoom])
+    expect(err.cause.message).to.match(/No space left on device/)
     disk.free()
     await eventually('the tables', () => isReady(service))
     expect(await registration(service)).to.equal(201)

@@ -7,6 +7,7 @@ import {
   type DatabaseError,
   type Driver,
   isBlocked,
+  isOfFullDisk,
   isOutage,
   isRolledBack,
   leavesConnection,
@@ -88,9 +89,8 @@ export function connectionOf(
 
   function translated(error: unknown): unknown {
     if (!isOutage(driver, error)) return error
-    return new Unavailable(`PostgreSQL ${isOfServer(error) ? 'refuses the operation' : 'does not answer'}`, {
-      cause: error,
-    })
+    const what = isOfFullDisk(error) ? 'cannot write to its disk: make room there' : 'refuses the operation'
+    return new Unavailable(`PostgreSQL ${isOfServer(error) ? what : 'does not answer'}`, { cause: error })
   }
 
   /**

@@ -20,6 +20,11 @@ export function leavesConnection(driver: Driver, error: unknown): boolean {
 /** Whether the error occurred while `users` was written, where triggers of others run. */
 export const isBesideOthers = ({ where }: DatabaseError): boolean => /\b(put|remove)_user\(/.test(where ?? '')
 
+/** Without a code for it, the server refuses the first connection to a database on a full disk. */
+export const isOfFullDisk = (error: unknown): boolean =>
+  error instanceof Error &&
+  (('code' in error && error.code === '53100') || error.message === 'could not write init file')
+
 /** The server undid the statement, because of another transaction, a lock or its time, and nothing else. */
 const undoneOnly = /^(40|55P03$|57014$)/
 
