@@ -1,0 +1,87 @@
+import type { Session } from '../../domain/session.ts'
+
+/** What another system or a file says about one user. Nothing of it was checked. */
+export interface ArrivingUser {
+  readonly type: 'user'
+  readonly id: string
+  readonly email: string
+  readonly passwordHash: string | null
+  readonly isActive: boolean
+  readonly isSuperuser: boolean
+  readonly isVerified: boolean
+  /** Whether the owner of the address is known to control the account (`User.isOwnerProved`). */
+  readonly isOwnerProved: boolean
+  /** `null`: the time of the import. */
+  readonly createdAt: Date | null
+  readonly lastLoginAt: Date | null
+  /** Values of own fields, under the names of the settings. */
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly accounts: readonly ArrivingAccount[]
+  readonly sessions: readonly ArrivingSession[]
+  /** Which credentials of the user are valid; `null` for a system that does not count generations. */
+  readonly credentials: {
+    readonly generation: number
+    readonly keptSid: string | null
+    readonly endedUntil: Date | null
+  } | null
+  /** `null` if no credentials of another system go on; otherwise the text to which its reset links are bound. */
+  readonly former: { readonly hashText: string | null } | null
+}
+
+/** A link to an account at a provider. */
+export interface ArrivingAccount {
+  /** `null`: a new one. */
+  readonly id: string | null
+  readonly provider: string
+  readonly accountId: string
+  readonly accountEmail: string
+  /** The address, if the provider is known to have vouched for it. */
+  readonly vouchedEmail: string | null
+  readonly accessToken: string
+  readonly refreshToken: string | null
+  /** Whether the two tokens are encrypted, as a store has them. */
+  readonly isSealed: boolean
+  readonly expiresAt: Date | null
+}
+
+/** A stored login. Without a generation, it is valid as long as other credentials of the former system. */
+export interface ArrivingSession extends Omit<Session, 'userId' | 'generation'> {
+  readonly generation: number | null
+}
+
+/** The id of an ended credential. */
+export interface ArrivingEnd {
+  readonly type: 'ended'
+  readonly id: string
+  readonly until: Date
+}
+
+/** A record that the source cannot read. */
+export interface UnreadableRecord {
+  readonly type: 'unreadable'
+  /** The id of its user; `null` if unknown. */
+  readonly id: string | null
+  /** Words for the operator, without secrets. */
+  readonly reason: string
+}
+
+/** One record of a source. */
+export interface Arrival {
+  /** A later call of `arrivals` starts behind this record. */
+  readonly cursor: string
+  /** SHA-256 of the record in hexadecimal: equal if and only if nothing of it has changed. */
+  readonly digest: string
+  readonly record: ArrivingUser | ArrivingEnd | UnreadableRecord
+}
+
+/** Records to import. */
+export interface UserSource {
+  /** The master secret of its encrypted values, as a mark (`secretMark`); `null` if none is encrypted. */
+  readonly sealedBy: string | null
+  /**
+   * The records, in an order that does not change while the source does not. Throws `Unavailable` when the source does not
+   * answer; the caller may go on behind the last cursor.
+   */
+  arrivals(after: string | null): AsyncIterable<Arrival>
+  close(): Promise<void>
+}
