@@ -55,6 +55,7 @@ const rules: readonly Rule[] = [
   adapter('mail', ['nodemailer', 'mustache']),
   { ...adapter('metrics', ['prom-client']), files: [lib, domain, application, /^adapters\/metrics\//] },
   adapter('tenants', []),
+  adapter('transfer', ['typebox']),
   adapter('oauth', ['simple-oauth2', 'openid-client', 'undici', 'jsonwebtoken', 'typebox']),
   {
     folder: /^config\/composition\/container\.ts$/,
@@ -67,7 +68,7 @@ const rules: readonly Rule[] = [
     files: [
       /^config\//,
       /^cli\//,
-      /^adapters\/(stores\/store-backend\.ts$|logging\/|addresses\/)/,
+      /^adapters\/(stores\/store-backend\.ts$|logging\/|addresses\/|crypto\/|transfer\/)/,
       application,
       domain,
       lib,

@@ -202,6 +202,34 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .option('--env', 'print the environment variable of every setting instead')
     .action(run<{ env?: true }>(async (options) => (await import('./commands/config.ts')).checkConfig(options)))
 
+  const users = program.command('users').description('Export all users to a file, and import them')
+  users
+    .command('export')
+    .description('Write all users with links, sessions and own fields to a new file; exit code 2 if it exists')
+    .argument('<file>', 'the new file')
+    .option('--with-hashes', 'also the password hashes, without which imported users have no password')
+    .action(async (file: string, options: { withHashes?: true }) => {
+      code = await (await import('./transfer/users-file.ts')).exportUsers({ ...globalOptions(), ...options, file })
+    })
+  users
+    .command('import')
+    .description(
+      'Store the users of such a file, after a dry run. It may be repeated, and goes on after an interruption',
+    )
+    .argument('<file>', 'the file')
+    .option('--dry-run', 'only print what would be stored')
+    .option('--yes', 'do not ask, and make no dry run')
+    .option('--report <file>', 'the file with what was not stored (default: the name of the file with .report.jsonl)')
+    .action(async (file: string, options: { dryRun?: true; yes?: true; report?: string }) => {
+      const report = options.report ?? `${file}.report.jsonl`
+      code = await (await import('./transfer/users-file.ts')).importUsersFile({
+        ...globalOptions(),
+        ...options,
+        file,
+        report,
+      })
+    })
+
   const storage = program.command('storage').description('Check the stores')
   storage
     .command('check')

@@ -172,8 +172,8 @@ function refuseDeadLink({ mail, pages, routers }: Settings): void {
   }
 }
 
-/** The store of a role, which may be that of the users. */
-async function openBeside(
+/** The store of a role, which may be that of the users. Throws `SettingsFault` where only the serving process has it. */
+export async function openBeside(
   role: 'sessions' | 'tokens',
   tenant: Pick<TenantSettings, 'id' | 'pathPrefix' | 'settings'>,
   ofUsers: StoreHandle,
@@ -186,7 +186,8 @@ async function openBeside(
   return { store, close: () => store.close() }
 }
 
-function refuseMemory(role: StoreRole, { stores }: Pick<Settings, 'stores'>): void {
+/** Throws `SettingsFault` if only the serving process has the records of the role. */
+export function refuseMemory(role: StoreRole, { stores }: Pick<Settings, 'stores'>): void {
   if (stores[role].kind !== 'memory') return
   const message = `is memory: only the serving process can reach such ${role}`
   throw settingsFault(`stores.${role}.kind`, message)

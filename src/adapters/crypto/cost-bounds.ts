@@ -17,3 +17,6 @@ export function costObjection({ memoryKiB, timeCost }: (typeof leastCosts)[numbe
 
 /** The highest cost of a hash. A more expensive hash in the store is a mistake, or an attack on the memory. */
 export const greatestCost = { memoryKiB: 1024 * 1024, timeCost: 99 }
+
+/** The highest cost of an imported hash: 16 times that of fastapi-users, and of bcrypt about a second. */
+export const greatestImportedCost = { memoryKiBTimesPasses: 16 * 65_536 * 3, bcrypt: 14 }

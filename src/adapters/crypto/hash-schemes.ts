@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import argon2 from 'argon2'
-import { greatestCost } from './cost-bounds.ts'
+import { greatestCost, greatestImportedCost } from './cost-bounds.ts'
 
 /** An algorithm and its cost. Every hash of one scheme costs the same to verify. */
 export interface HashScheme {
@@ -67,6 +67,18 @@ export function schemeOfPrefix(prefix: string): HashScheme | null {
     return argon2Scheme(`${algorithm}$m=${memoryKiB},t=${t1 ?? t2},p=${lanes}`, lanes)
   }
   return bcryptPrefix.test(trimmed) ? bcryptScheme(trimmed) : null
+}
+
+/** The objection to a hash of another system, in words; `null` for none. Its cost slows every login down (`HashScheme.dummy`). */
+export function objectionToHash(hash: string): string | null {
+  const prefix = schemeOfHash(hash)?.prefix
+  if (prefix === undefined) return 'the hash is neither argon2 nor bcrypt, or its cost is above every limit'
+  const [, memoryKiB, passes] = /\$m=(\d+),t=(\d+)/.exec(prefix) ?? []
+  const isCostly =
+    memoryKiB === undefined
+      ? Number(prefix.slice(-2)) > greatestImportedCost.bcrypt
+      : Number(memoryKiB) * Number(passes) > greatestImportedCost.memoryKiBTimesPasses
+  return isCostly ? `the cost of the hash is above the limit (${prefix})` : null
 }
 
 function argon2Scheme(prefix: string, lanes: number): HashScheme {

@@ -78,6 +78,8 @@ export interface Arrival {
 export interface UserSource {
   /** The master secret of its encrypted values, as a mark (`secretMark`); `null` if none is encrypted. */
   readonly sealedBy: string | null
+  /** Whether it has password hashes. Otherwise users keep the ones that they have here. */
+  readonly hasHashes: boolean
   /**
    * The records, in an order that does not change while the source does not. Throws `Unavailable` when the source does not
    * answer; the caller may go on behind the last cursor.

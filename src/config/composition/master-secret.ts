@@ -44,7 +44,7 @@ export async function bindSecret(
   master: MasterSecret,
   tenant: string,
 ): Promise<'first' | 'same'> {
-  const mark = await users.secretMark.check(secretMark(master.secret, keyOwnerOf(tenant)))
+  const mark = await users.secretMark.check(markOf(master, tenant))
   if (mark !== 'other') return mark
   const { secret, origin, path } = master
   // Otherwise the next start would use the secret that this failed start has generated.
@@ -69,10 +69,15 @@ export async function replaceSecret(
 ): Promise<MasterSecret | 'same'> {
   if (settings.secret === null) await rm(secretPathIn(settings.dataFolder), { force: true })
   const master = await resolveSecret(settings)
-  const mark = secretMark(master.secret, keyOwnerOf(tenant))
+  const mark = markOf(master, tenant)
   if ((await users.secretMark.check(mark)) === 'same') return 'same'
   await users.secretMark.replace(mark)
   return master
+}
+
+/** The mark by which a store or a file recognises the secret of a tenant. */
+export function markOf({ secret }: MasterSecret, tenant: string): string {
+  return secretMark(secret, keyOwnerOf(tenant))
 }
 
 /** The keys of a tenant. */

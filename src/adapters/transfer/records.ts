@@ -1,0 +1,139 @@
+import { hash } from 'node:crypto'
+import Type, { type Static } from 'typebox'
+import { Check } from 'typebox/value'
+import type { ArrivingEnd, ArrivingUser, UnreadableRecord } from '../../application/ports/user-source.ts'
+import { parseJson } from '../../lib/json-text.ts'
+
+/** The version of the format. A reader refuses a later one. */
+export const formatVersion = 1
+
+const time = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$' })
+const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+const text = Type.String()
+const flag = Type.Boolean()
+
+const header = Type.Object({
+  type: Type.Literal('portcullis'),
+  version: Type.Integer({ minimum: 1 }),
+  sealedBy: text,
+  hasHashes: flag,
+})
+
+const account = Type.Object({
+  id: orNull(text),
+  provider: text,
+  accountId: text,
+  accountEmail: text,
+  vouchedEmail: orNull(text),
+  accessToken: text,
+  refreshToken: orNull(text),
+  isSealed: flag,
+  expiresAt: orNull(time),
+})
+
+const session = Type.Object({
+  digest: Type.String({ pattern: '^[\\w-]{43}$' }),
+  generation: orNull(Type.Integer()),
+  sid: text,
+  provedAt: time,
+  methods: Type.Array(text),
+  createdAt: time,
+  seenAt: time,
+  idleSeconds: orNull(Type.Integer({ minimum: 1 })),
+  endsAt: time,
+  network: orNull(text),
+  browser: orNull(text),
+  system: orNull(text),
+})
+
+const user = Type.Object({
+  type: Type.Literal('user'),
+  id: text,
+  email: text,
+  passwordHash: orNull(text),
+  isActive: flag,
+  isSuperuser: flag,
+  isVerified: flag,
+  isOwnerProved: flag,
+  createdAt: orNull(time),
+  lastLoginAt: orNull(time),
+  fields: Type.Record(text, Type.Union([text, Type.Number(), flag, Type.Array(text)])),
+  accounts: Type.Array(account),
+  sessions: Type.Array(session),
+  credentials: orNull(Type.Object({ generation: Type.Integer(), keptSid: orNull(text), endedUntil: orNull(time) })),
+  former: orNull(Type.Object({ hashText: orNull(text) })),
+})
+
+const ended = Type.Object({ type: Type.Literal('ended'), id: text, until: time })
+
+const end = Type.Object({ type: Type.Literal('end'), records: Type.Integer(), digest: text })
+
+export type Header = Static<typeof header>
+export type End = Static<typeof end>
+
+export interface UnknownFormat {
+  /** Words for the operator. */
+  readonly objection: string
+}
+
+/** A line of the file without its newline. */
+export function lineOf(record: ArrivingUser | ArrivingEnd | Header | End): string {
+  return JSON.stringify(record)
+}
+
+/** SHA-256 in hexadecimal. */
+export function digestOf(line: string | Buffer): string {
+  return hash('sha256', line, 'hex')
+}
+
+export function parseHeader(line: string): Header | UnknownFormat {
+  const parsed = parseJson(line)
+  if (!('value' in parsed) || !Check(header, parsed.value)) return { objection: 'is no file of `users export`' }
+  if (parsed.value.version <= formatVersion) return parsed.value
+  return { objection: `has format ${parsed.value.version}, of a later release: this one reads ${formatVersion}` }
+}
+
+/** A line behind the first. */
+export function parseLine(line: string): ArrivingUser | ArrivingEnd | End | UnreadableRecord {
+  const parsed = parseJson(line)
+  if (!('value' in parsed)) return unreadable(null, 'the line is no JSON')
+  const { value } = parsed
+  if (Check(end, value)) return value
+  if (Check(ended, value)) return { ...value, until: new Date(value.until) }
+  if (Check(user, value)) return userOf(value)
+  const { id, type } = Object(value)
+  const kind = typeof type === 'string' ? `a record ${JSON.stringify(type)}` : 'a record'
+  return unreadable(typeof id === 'string' ? id : null, `the line is ${kind} that this release cannot read`)
+}
+
+function userOf({
+  createdAt,
+  lastLoginAt,
+  accounts,
+  sessions,
+  credentials,
+  ...others
+}: Static<typeof user>): ArrivingUser {
+  return {
+    ...others,
+    createdAt: dateOr(createdAt),
+    lastLoginAt: dateOr(lastLoginAt),
+    accounts: accounts.map((one) => ({ ...one, expiresAt: dateOr(one.expiresAt) })),
+    sessions: sessions.map((one) => ({
+      ...one,
+      provedAt: new Date(one.provedAt),
+      createdAt: new Date(one.createdAt),
+      seenAt: new Date(one.seenAt),
+      endsAt: new Date(one.endsAt),
+    })),
+    credentials: credentials === null ? null : { ...credentials, endedUntil: dateOr(credentials.endedUntil) },
+  }
+}
+
+function dateOr(written: string | null): Date | null {
+  return written === null ? null : new Date(written)
+}
+
+function unreadable(id: string | null, reason: string): UnreadableRecord {
+  return { type: 'unreadable', id, reason }
+}

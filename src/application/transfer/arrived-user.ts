@@ -1,0 +1,175 @@
+import type { Email, ParsedEmail } from '../../domain/email.ts'
+import { type FieldRules, maxFieldBytes, noFields, withKeys } from '../../domain/fields.ts'
+import { type IdKind, kindOf, parseUserId, type UserId } from '../../domain/ids.ts'
+import type { OAuthAccount } from '../../domain/oauth-account.ts'
+import { newUser, type User } from '../../domain/user.ts'
+import type { ProviderVault } from '../ports/provider-vault.ts'
+import type { ArrivingAccount, ArrivingUser } from '../ports/user-source.ts'
+
+export interface ArrivedNeeds {
+  vault: ProviderVault
+  fieldRules: FieldRules
+  /** The kind of ids of the store. */
+  ids: IdKind
+  clock: () => Date
+  newId: () => string
+  /** Reads the address of a user who exists already. */
+  parseEmail: (text: string) => ParsedEmail
+  /** The objection to a stored password hash, in words; `null` for none. */
+  hashObjection: (hash: string) => string | null
+}
+
+/** A user of another system has rarely more. Each costs bytes in every read of the user. */
+export const maxImportedAccounts = 100
+const maxTextLength = 2048
+
+interface Arrived {
+  readonly user: User
+  /** What of the record the user lacks, in words for the operator. */
+  readonly remarks: readonly string[]
+}
+
+/** What a record does not say itself. */
+export interface Origin {
+  readonly digest: string
+  readonly hasHashes: boolean
+  /** Whether another master secret than ours has encrypted its tokens. */
+  readonly isSealedByOther: boolean
+}
+
+/** The user of a record, or the objection to the whole of it. */
+export function arrivedUser(
+  needs: ArrivedNeeds,
+  record: ArrivingUser,
+  origin: Origin,
+  existing: User | null,
+): Arrived | { readonly objection: string } {
+  const { ids, clock, parseEmail } = needs
+  const id = parseUserId(record.id)
+  if (id === null || kindOf(id) !== ids) return { objection: `the id is no ${ids}` }
+  const parsed = parseEmail(record.email)
+  if ('objection' in parsed) return { objection: `the address is refused: ${parsed.objection}` }
+
+  const remarks: string[] = []
+  const remark = (text: string): void => void remarks.push(text)
+  const now = clock()
+  const createdAt = record.createdAt ?? existing?.createdAt ?? now
+  const given = keptHash(needs, record.passwordHash, remark)
+  const passwordHash = origin.hasHashes ? given : (existing?.passwordHash ?? null)
+  const fresh = newUser(id, parsed.email, passwordHash, createdAt)
+  const sessions = record.credentials ?? existing?.sessions ?? fresh.sessions
+  const user: User = {
+    ...fresh,
+    passwordVersion: versionOf(existing, passwordHash),
+    isActive: record.isActive,
+    isSuperuser: record.isSuperuser,
+    isVerified: record.isVerified,
+    isOwnerProved: record.isOwnerProved,
+    sessions: { generation: sessions.generation, keptSid: sessions.keptSid },
+    endedUntil: record.credentials?.endedUntil ?? existing?.endedUntil ?? null,
+    oauthAccounts: keptAccounts(needs, id, record, origin.isSealedByOther, existing, remark),
+    fields: keptFields(needs, record, remark),
+    imported: {
+      generation: record.former === null ? null : sessions.generation,
+      hashText: record.former?.hashText ?? null,
+      digest: origin.digest,
+      version: existing === null ? fresh.version : existing.version + 1,
+    },
+    version: existing?.version ?? fresh.version,
+  }
+  return { user, remarks }
+}
+
+type Remark = (text: string) => void
+
+/** Reset tokens are bound to the version, so another password ends them. */
+function versionOf(existing: User | null, passwordHash: string | null): number {
+  if (existing === null) return 1
+  return existing.passwordHash === passwordHash ? existing.passwordVersion : existing.passwordVersion + 1
+}
+
+function keptHash({ hashObjection }: ArrivedNeeds, hash: string | null, remark: Remark): string | null {
+  const objection = hash === null ? null : hashObjection(hash)
+  if (objection !== null) remark(`has no password: ${objection}`)
+  return objection === null ? hash : null
+}
+
+function keptFields({ fieldRules }: ArrivedNeeds, { fields: given }: ArrivingUser, remark: Remark): User['fields'] {
+  const values = Object.entries(given).filter(([, value]) => value !== null && value !== undefined)
+  const isUnfit = (name: string): boolean => fieldRules.fields.has(name) && Object.hasOwn(fields.retired, name)
+  const bytes = new TextEncoder().encode(JSON.stringify(values)).length
+  if (values.some(([, value]) => !isStorable(JSON.stringify(value) ?? '')) || bytes > maxFieldBytes) {
+    remark(`has no own fields: they have more than ${maxFieldBytes} bytes, or characters that no text may have`)
+    return withKeys(fieldRules, noFields)
+  }
+  // Safe: a value that does not fit its field goes to the retired ones, which nobody sees.
+  const fields = withKeys(fieldRules, { ...noFields, retired: Object.fromEntries(values) as User['fields']['retired'] })
+  for (const name of Object.keys(fields.retired).filter(isUnfit)) {
+    remark(`the value of the field ${name} does not fit: it is kept, and nobody sees it`)
+  }
+  return fields
+}
+
+function keptAccounts(
+  { vault, newId, parseEmail }: ArrivedNeeds,
+  userId: UserId,
+  record: ArrivingUser,
+  isSealedByOther: boolean,
+  existing: User | null,
+  remark: Remark,
+): readonly OAuthAccount[] {
+  const kept = new Map<string, OAuthAccount>()
+  let unusable = 0
+  let sealedByOther = 0
+  for (const account of record.accounts) {
+    const { provider, accountId, accountEmail, accessToken, refreshToken, vouchedEmail, isSealed } = account
+    const key = accountKey(account)
+    if (!isUsable(account) || kept.has(key) || kept.size === maxImportedAccounts) {
+      unusable++
+      continue
+    }
+    const known = existing?.oauthAccounts.find((one) => accountKey(one) === key)
+    const cannotOpen = isSealed && isSealedByOther
+    if (cannotOpen) sealedByOther++
+    const sealed = (token: string): string => (isSealed ? token : vault.seal(token, userId, provider))
+    kept.set(key, {
+      id: account.id ?? known?.id ?? newId(),
+      provider,
+      accountId,
+      accountEmail,
+      vouchedEmail: addressOr(parseEmail, vouchedEmail),
+      sealedAccessToken: cannotOpen ? '' : sealed(accessToken),
+      sealedRefreshToken: cannotOpen || refreshToken === null ? null : sealed(refreshToken),
+      expiresAt: account.expiresAt,
+      refreshingUntil: null,
+    })
+  }
+  if (unusable > 0) {
+    remark(
+      `lacks ${unusable} links: each account once, at most ${maxImportedAccounts}, and with a name and id of at most ${maxTextLength} characters`,
+    )
+  }
+  if (sealedByOther > 0) remark(`has ${sealedByOther} links without provider tokens: another secret has encrypted them`)
+  return [...kept.values()]
+}
+
+export function accountKey({ provider, accountId }: Pick<ArrivingAccount, 'provider' | 'accountId'>): string {
+  return `${provider} ${accountId}`
+}
+
+function isUsable({ provider, accountId, accountEmail, accessToken, refreshToken }: ArrivingAccount): boolean {
+  const texts = [provider, accountId, accountEmail]
+  const tokens = [accessToken, refreshToken ?? '']
+  if (provider === '' || accountId === '') return false
+  return texts.every((text) => text.length <= maxTextLength) && [...texts, ...tokens].every(isStorable)
+}
+
+/** Not every store keeps a NUL, or half of a surrogate pair. */
+function isStorable(text: string): boolean {
+  return !/\0|\\u0000|\\ud[89a-f]/i.test(text) && text.isWellFormed()
+}
+
+function addressOr(parseEmail: ArrivedNeeds['parseEmail'], text: string | null): Email | null {
+  const parsed = text === null ? null : parseEmail(text)
+  return parsed !== null && 'email' in parsed ? parsed.email : null
+}

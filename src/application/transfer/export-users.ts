@@ -1,0 +1,91 @@
+import type { Session } from '../../domain/session.ts'
+import type { User } from '../../domain/user.ts'
+import { everyOne } from '../every-one.ts'
+import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
+import type { LoginTimes } from '../ports/stores/login-times.ts'
+import type { SessionStore } from '../ports/stores/session-store.ts'
+import type { UserStore } from '../ports/stores/user-store.ts'
+import type { ArrivingEnd, ArrivingUser } from '../ports/user-source.ts'
+import { isImportedSession } from './imported-session.ts'
+
+interface Needs {
+  readonly users: Pick<UserStore, 'list'>
+  /** `null` if the sessions cannot be reached from here. */
+  readonly sessions: Pick<SessionStore, 'listOf'> | null
+  readonly expiringIds: Pick<ExpiringIds, 'list'>
+  readonly loginTimes: Pick<LoginTimes, 'lastLogin'>
+}
+
+/** Users that are read at once. */
+const pageSize = 100
+const maxSessions = 1000
+
+/**
+ * Every user with sessions, in the order of the ids, and then the ids of ended credentials. One-time tokens, counters and events
+ * are no part of it. Two exports of the same records are equal.
+ */
+export class ExportUsers {
+  readonly #needs: Needs
+  constructor(needs: Needs) {
+    this.#needs = needs
+  }
+
+  /** @param input.withHashes whether the password hashes are part of it */
+  async *execute({ withHashes }: { withHashes: boolean }): AsyncGenerator<ArrivingUser | ArrivingEnd> {
+    const { users, expiringIds } = this.#needs
+    let after: string | null = null
+    do {
+      const { items, next }: Awaited<ReturnType<UserStore['list']>> = await users.list(pageSize, after)
+      yield* await Promise.all(items.map((user) => this.#recordOf(user, withHashes)))
+      after = next
+    } while (after !== null)
+    for await (const { id, until } of everyOne((last) => expiringIds.list(pageSize, last))) {
+      if (!isImportedSession(id)) yield { type: 'ended', id, until }
+    }
+  }
+
+  async #recordOf(user: User, withHashes: boolean): Promise<ArrivingUser> {
+    const { id, email, isActive, isSuperuser, isVerified, isOwnerProved, createdAt, endedUntil, imported } = user
+    const { generation, keptSid } = user.sessions
+    const [lastLoginAt, sessions] = await Promise.all([
+      this.#needs.loginTimes.lastLogin(id),
+      this.#needs.sessions?.listOf(id, maxSessions) ?? [],
+    ])
+    const goesOn = imported !== null && imported.generation === generation
+    return {
+      type: 'user',
+      id,
+      email,
+      passwordHash: withHashes ? user.passwordHash : null,
+      isActive,
+      isSuperuser,
+      isVerified,
+      isOwnerProved,
+      createdAt,
+      lastLoginAt,
+      fields: fieldsOf(user),
+      accounts: user.oauthAccounts.map((account) => ({
+        id: account.id,
+        provider: account.provider,
+        accountId: account.accountId,
+        accountEmail: account.accountEmail,
+        vouchedEmail: account.vouchedEmail,
+        accessToken: account.sealedAccessToken,
+        refreshToken: account.sealedRefreshToken,
+        isSealed: true,
+        expiresAt: account.expiresAt,
+      })),
+      sessions: [...sessions].sort(byDigest).map(({ userId: _, ...session }) => session),
+      credentials: { generation, keptSid, endedUntil },
+      former: goesOn ? { hashText: withHashes ? imported.hashText : null } : null,
+    }
+  }
+}
+
+/** The values that the user has, without defaults for those who have none. */
+function fieldsOf({ fields: { shown, hidden, retired } }: User): ArrivingUser['fields'] {
+  const all = Object.entries<unknown>({ ...retired, ...hidden, ...shown })
+  return Object.fromEntries(all.filter(([, value]) => value !== null).sort(([one], [other]) => (one < other ? -1 : 1)))
+}
+
+const byDigest = (one: Session, other: Session): number => (one.digest < other.digest ? -1 : 1)

@@ -1,0 +1,20 @@
+import type { User } from '../../domain/user.ts'
+import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
+import type { LoginTimes } from '../ports/stores/login-times.ts'
+import type { SessionStore } from '../ports/stores/session-store.ts'
+import type { UserStore } from '../ports/stores/user-store.ts'
+
+type Found = Promise<Pick<User, 'id'> | null>
+
+/** The ports that an import writes to. */
+export interface ImportTarget {
+  readonly users: Pick<UserStore, 'find' | 'insert' | 'replace'> & {
+    findByEmail(...key: Parameters<UserStore['findByEmail']>): Found
+    findByOAuthAccount(...key: Parameters<UserStore['findByOAuthAccount']>): Found
+    findByField(...key: Parameters<UserStore['findByField']>): Found
+  }
+  /** `null` if the sessions cannot be reached from here: then they are not imported. */
+  readonly sessions: Pick<SessionStore, 'put' | 'find'> | null
+  readonly expiringIds: Pick<ExpiringIds, 'add' | 'has'>
+  readonly loginTimes: Pick<LoginTimes, 'recordLogin'>
+}

@@ -1,0 +1,318 @@
+import { emailKey } from '../../domain/email.ts'
+import { keyOf } from '../../domain/fields.ts'
+import { Unavailable } from '../../domain/refusal.ts'
+import type { User } from '../../domain/user.ts'
+import type { Arrival, ArrivingEnd, ArrivingSession, ArrivingUser, UserSource } from '../ports/user-source.ts'
+import { type ArrivedNeeds, accountKey, arrivedUser, type Origin } from './arrived-user.ts'
+import type { ImportTarget } from './import-target.ts'
+import { importedSession } from './imported-session.ts'
+import { rehearsalOf } from './rehearsal.ts'
+
+interface Needs extends ArrivedNeeds {
+  readonly target: ImportTarget
+  /** The mark of the master secret that encrypts here. */
+  readonly sealedBy: string
+}
+
+/** How many of each there were. */
+export interface ImportCounts {
+  /** New users, users who changed in the source since an earlier import, and users who did not. */
+  readonly stored: number
+  readonly replaced: number
+  readonly unchanged: number
+  /** Records of which nothing was stored. */
+  readonly refused: number
+  readonly links: number
+  readonly sessions: number
+  readonly endedIds: number
+  /** Users with a password that the first sign-in through a provider removes, because nobody knows who chose it. */
+  readonly unprovedPasswords: number
+}
+
+export const noCounts: ImportCounts = {
+  stored: 0,
+  replaced: 0,
+  unchanged: 0,
+  refused: 0,
+  links: 0,
+  sessions: 0,
+  endedIds: 0,
+  unprovedPasswords: 0,
+}
+
+/** A record of which not everything was stored. */
+export interface ImportProblem {
+  readonly id: string | null
+  readonly email: string | null
+  readonly isStored: boolean
+  /** In words for the operator. */
+  readonly problems: readonly string[]
+}
+
+/** The state of an import behind some records. */
+export interface ImportProgress {
+  readonly cursor: string | null
+  readonly counts: ImportCounts
+  /** Equal for equal records, in any order: the sum of their digests modulo 2^256, in hexadecimal. */
+  readonly digest: string
+}
+
+export interface ImportedBatch extends ImportProgress {
+  readonly problems: readonly ImportProblem[]
+}
+
+interface Outcome {
+  readonly counted: Partial<ImportCounts>
+  readonly problem: ImportProblem | null
+}
+
+/** Records that are imported at once, and between two cursors. */
+const batchSize = 100
+const maxTries = 5
+/** Sessions of one user; the newest go first. */
+const maxSessions = 1000
+
+/**
+ * Copies records from a source. Every record is stored as a whole or reported. No event is written, so no handler is called and
+ * no mail is sent. A record that was imported before is compared: if it has changed in the source alone, the user follows it.
+ */
+export class ImportUsers {
+  readonly #needs: Needs
+  constructor(needs: Needs) {
+    this.#needs = needs
+  }
+
+  /**
+   * Yields after each batch. A caller that stops may go on later from the last progress: a record that is imported twice is as
+   * one that is imported once. Throws `Unavailable` when source or target do not answer.
+   */
+  async *execute(
+    source: UserSource,
+    {
+      from = { cursor: null, counts: noCounts, digest: '' },
+      isRehearsal = false,
+    }: { from?: ImportProgress; isRehearsal?: boolean } = {},
+  ): AsyncGenerator<ImportedBatch> {
+    const target = isRehearsal ? rehearsalOf(this.#needs.target) : this.#needs.target
+    const isSealedByOther = source.sealedBy !== null && source.sealedBy !== this.#needs.sealedBy
+    const origin = { hasHashes: source.hasHashes, isSealedByOther }
+    let { cursor, counts, digest } = from
+    for await (const batch of batches(source.arrivals(cursor))) {
+      const keysOf = (arrival: Arrival) => this.#keysOf(arrival)
+      const outcomes = await inTurn(batch, keysOf, (arrival) => this.#import(target, arrival, origin))
+      cursor = batch.at(-1)?.cursor ?? cursor
+      counts = outcomes.reduce((sum, { counted }) => added(sum, counted), counts)
+      digest = batch.reduce((sum, one) => sumOf(sum, one.digest), digest)
+      yield { cursor, counts, digest, problems: outcomes.flatMap(({ problem }) => problem ?? []) }
+    }
+  }
+
+  async #import(target: ImportTarget, { record, digest }: Arrival, origin: Omit<Origin, 'digest'>): Promise<Outcome> {
+    if (record.type === 'unreadable') return refused({ id: record.id, email: null }, record.reason)
+    if (record.type === 'ended') return await this.#importEnd(target, record)
+    try {
+      return await this.#importUser(target, record, { digest, ...origin })
+    } catch (thrown) {
+      if (thrown instanceof Unavailable) throw thrown
+      return refused(record, `the store has refused it: ${thrown instanceof Error ? thrown.message : thrown}`)
+    }
+  }
+
+  async #importEnd({ expiringIds }: ImportTarget, { id, until }: ArrivingEnd): Promise<Outcome> {
+    if (until <= this.#needs.clock()) return { counted: {}, problem: null }
+    await expiringIds.add(id, until)
+    return { counted: { endedIds: 1 }, problem: null }
+  }
+
+  async #importUser(target: ImportTarget, record: ArrivingUser, origin: Origin): Promise<Outcome> {
+    for (let tries = 0; tries < maxTries; tries++) {
+      const before = arrivedUser(this.#needs, record, origin, null)
+      if ('objection' in before) return refused(record, before.objection)
+      const existing = await target.users.find(before.user.id)
+      if (existing !== null && existing.imported?.digest === origin.digest) {
+        const sessions = await this.#importLogins(target, record, existing, false)
+        return outcomeOf(record, { unchanged: 1, sessions: sessions.count }, sessions.remarks)
+      }
+      if (existing !== null && existing.imported === null)
+        return refused(record, 'a user who was not imported has this id')
+      if (existing !== null && existing.imported?.version !== existing.version) {
+        return refused(record, 'it has changed in the source, and the user has changed here: the user stays as here')
+      }
+      const written = await write(
+        target.users,
+        existing === null ? before : arrivedUser(this.#needs, record, origin, existing),
+        existing,
+      )
+      if (written === 'stale') continue
+      if ('objection' in written) return refused(record, written.objection)
+      const { user, remarks } = written
+      const sessions = await this.#importLogins(target, record, user, existing === null)
+      const counted = {
+        [existing === null ? 'stored' : 'replaced']: 1,
+        links: user.oauthAccounts.length,
+        sessions: sessions.count,
+        unprovedPasswords: user.passwordHash !== null && !user.isOwnerProved ? 1 : 0,
+      }
+      return outcomeOf(record, counted, [...remarks, ...sessions.remarks])
+    }
+    return refused(record, 'the user was changed here again and again meanwhile')
+  }
+
+  /** What no two users may share. */
+  #keysOf({ record }: Arrival): readonly string[] {
+    if (record.type !== 'user') return []
+    const { fieldRules, parseEmail } = this.#needs
+    const parsed = parseEmail(record.email)
+    const values = Object.entries(record.fields).map(([name, value]) => {
+      const field = fieldRules.fields.get(name)
+      return field === undefined || typeof value !== 'string' ? null : [name, keyOf(field, value)]
+    })
+    return [
+      `id ${record.id}`,
+      ...('email' in parsed ? [`email ${emailKey(parsed.email)}`] : []),
+      ...record.accounts.map((account) => `account ${accountKey(account)}`),
+      ...values.filter((one) => one !== null && one[1] !== null).map((one) => `field ${one?.join(' ')}`),
+    ]
+  }
+
+  /** A session that an earlier import has brought may have been ended here since: it is never brought again. */
+  async #importLogins(target: ImportTarget, record: ArrivingUser, user: User, isNew: boolean) {
+    const { sessions, expiringIds, loginTimes } = target
+    if (record.lastLoginAt !== null) await loginTimes.recordLogin(user.id, record.lastLoginAt)
+    const now = this.#needs.clock()
+    const live = record.sessions.filter(({ endsAt }) => endsAt > now)
+    if (live.length === 0) return { count: 0, remarks: [] }
+    if (sessions === null) {
+      return {
+        count: 0,
+        remarks: [`lacks ${live.length} sessions: this command cannot reach the store of the sessions`],
+      }
+    }
+    const chosen = [...live].sort((one, other) => +other.createdAt - +one.createdAt).slice(0, maxSessions)
+    let count = 0
+    for (const session of chosen) {
+      const mark = importedSession(session.digest)
+      if (!isNew && ((await expiringIds.has(mark)) || (await sessions.find(session.digest)) !== null)) continue
+      await sessions.put(sessionOf(session, user))
+      await expiringIds.add(mark, session.endsAt)
+      count++
+    }
+    const left = live.length - chosen.length
+    return { count, remarks: left > 0 ? [`lacks ${left} sessions: a user may have ${maxSessions}`] : [] }
+  }
+}
+
+function sessionOf({ generation, ...session }: ArrivingSession, user: User) {
+  return {
+    ...session,
+    userId: user.id,
+    generation: generation ?? user.imported?.generation ?? user.sessions.generation,
+  }
+}
+
+type Written = { readonly user: User; readonly remarks: readonly string[] } | { readonly objection: string }
+
+/** Writes the user, without the links and values that other users have already. */
+async function write(
+  users: ImportTarget['users'],
+  arrived: Written,
+  existing: User | null,
+): Promise<Written | 'stale'> {
+  if ('objection' in arrived) return arrived
+  let { user } = arrived
+  const remarks = [...arrived.remarks]
+  // Each repetition has fewer links or values.
+  for (;;) {
+    const outcome =
+      existing === null ? await users.insert(user, []) : await users.replace(user, [], { mayLeaveNoSuperuser: true })
+    if (outcome === 'stored') return { user, remarks }
+    if (outcome === 'stale') return outcome
+    const { id } = user
+    if (outcome === 'account_taken') {
+      const holders = await Promise.all(
+        user.oauthAccounts.map(({ provider, accountId }) => users.findByOAuthAccount(provider, accountId)),
+      )
+      const isTaken = (at: number): boolean => holders[at] !== null && holders[at]?.id !== id
+      const taken = user.oauthAccounts.filter((_, at) => isTaken(at))
+      if (taken.length === 0) return 'stale'
+      for (const { provider } of taken) remarks.push(`lacks the link to ${provider}: another user has this account`)
+      user = { ...user, oauthAccounts: user.oauthAccounts.filter((_, at) => !isTaken(at)) }
+    } else if (outcome === 'field_taken') {
+      const field = await takenBy(users, user)
+      if (field === null) return 'stale'
+      remarks.push(`lacks its value of the field ${field}: another user has it`)
+      user = { ...user, fields: withoutValue(user.fields, field) }
+    } else if (outcome === 'email_taken') {
+      const holder = await users.findByEmail(emailKey(user.email))
+      return { objection: `another user has the address in some spelling: ${holder?.id ?? 'unknown'}` }
+    } else return { objection: `the store has answered ${outcome}` }
+  }
+}
+
+async function takenBy(users: ImportTarget['users'], { id, fields }: User): Promise<string | null> {
+  for (const [field, key] of Object.entries(fields.keys)) {
+    const holder = await users.findByField(field, key)
+    if (holder !== null && holder.id !== id) return field
+  }
+  return null
+}
+
+function withoutValue(fields: User['fields'], name: string): User['fields'] {
+  const without = <T extends object>(values: T): T => ({
+    ...values,
+    ...(Object.hasOwn(values, name) && { [name]: null }),
+  })
+  const { [name]: _, ...keys } = fields.keys
+  return { ...fields, shown: without(fields.shown), hidden: without(fields.hidden), keys }
+}
+
+function outcomeOf({ id, email }: ArrivingUser, counted: Partial<ImportCounts>, problems: readonly string[]): Outcome {
+  return { counted, problem: problems.length === 0 ? null : { id, email, isStored: true, problems } }
+}
+
+function refused(
+  { id, email }: { readonly id: string | null; readonly email: string | null },
+  reason: string,
+): Outcome {
+  return { counted: { refused: 1 }, problem: { id, email, isStored: false, problems: [reason] } }
+}
+
+async function* batches(arrivals: AsyncIterable<Arrival>): AsyncGenerator<readonly Arrival[]> {
+  let batch: Arrival[] = []
+  for await (const arrival of arrivals) {
+    batch.push(arrival)
+    if (batch.length < batchSize) continue
+    yield batch
+    batch = []
+  }
+  if (batch.length > 0) yield batch
+}
+
+/** Does all at once, but those that may want the same key in their order, so that the first of them gets it at each import. */
+async function inTurn(
+  batch: readonly Arrival[],
+  keysOf: (arrival: Arrival) => readonly string[],
+  work: (arrival: Arrival) => Promise<Outcome>,
+): Promise<readonly Outcome[]> {
+  const last = new Map<string, Promise<unknown>>()
+  const outcomes = batch.map((arrival) => {
+    const keys = keysOf(arrival)
+    const before = Promise.all(keys.map((key) => last.get(key)))
+    const outcome = before.then(() => work(arrival))
+    for (const key of keys) last.set(key, outcome)
+    return outcome
+  })
+  await Promise.allSettled(outcomes) // so that nothing is written after an error was thrown
+  return await Promise.all(outcomes)
+}
+
+function added(sum: ImportCounts, counted: Partial<ImportCounts>): ImportCounts {
+  const names = Object.keys(noCounts) as (keyof ImportCounts)[] // safe: the names of the type
+  return { ...sum, ...Object.fromEntries(names.map((name) => [name, sum[name] + (counted[name] ?? 0)])) }
+}
+
+/** The sum of two numbers modulo 2^256, as 64 hexadecimal digits. */
+export function sumOf(one: string, other: string): string {
+  const sum = BigInt.asUintN(256, BigInt(`0x${one || '0'}`) + BigInt(`0x${other}`))
+  return sum.toString(16).padStart(64, '0')
+}

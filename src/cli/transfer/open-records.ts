@@ -1,0 +1,67 @@
+import { parseEmail } from '../../adapters/addresses/parse-email.ts'
+import { objectionToHash } from '../../adapters/crypto/hash-schemes.ts'
+import { newId } from '../../adapters/crypto/new-id.ts'
+import { providerVault } from '../../adapters/crypto/provider-vault.ts'
+import { declaredUsers } from '../../adapters/stores/declared-users.ts'
+import { keepIds, portsFor } from '../../adapters/stores/store-backend.ts'
+import { bindSecret, keyRingOf, markOf, resolveSecret } from '../../config/composition/master-secret.ts'
+import { rulesOf } from '../../config/composition/ports.ts'
+import { SettingsFault } from '../../config/settings/schema/fault.ts'
+import { orClose } from '../../lib/closing.ts'
+import { openRole } from '../open-role.ts'
+import { openBeside, refuseMemory } from '../operator.ts'
+import { warn } from '../output.ts'
+import { type GlobalOptions, tenantHere } from '../settings.ts'
+
+export type Records = Awaited<ReturnType<typeof openRecords>>
+
+/** Opens the stores of a tenant for an import or an export. A new store is made, and bound to the secret and to the kind of ids. */
+export async function openRecords(options: GlobalOptions) {
+  const tenant = await tenantHere(options)
+  const { settings } = tenant
+  refuseMemory('users', settings)
+  const handle = await openRole('users', tenant)
+  return await orClose(opened(), () => handle.close())
+
+  async function opened() {
+    const {
+      users,
+      userIds,
+      expiringIds,
+      loginTimes,
+      secretMark: marks,
+    } = portsFor('users', settings.stores.users.kind, handle)
+    await keepIds({ userIds }, settings.ids)
+    const master = await resolveSecret(settings)
+    await bindSecret({ secretMark: marks }, master, tenant.id)
+    const keyRing = keyRingOf(master, tenant.id)
+    const fieldRules = rulesOf(settings)
+    const beside = await openBeside('sessions', tenant, handle).catch((thrown: unknown) => {
+      if (!(thrown instanceof SettingsFault)) throw thrown
+      warn(`without sessions: ${thrown.message}`)
+      return null
+    })
+    const sessions = beside === null ? null : portsFor('sessions', settings.stores.sessions.kind, beside.store).sessions
+    return {
+      settings,
+      tenant: tenant.id,
+      target: { users: declaredUsers(users, fieldRules), sessions, expiringIds, loginTimes },
+      sealedBy: markOf(master, tenant.id),
+      fieldRules,
+      digest: (token: string) => keyRing.digest(token),
+      needs: {
+        vault: providerVault(keyRing.providerTokenKey),
+        fieldRules,
+        ids: settings.ids,
+        clock: () => new Date(),
+        newId,
+        parseEmail,
+        hashObjection: objectionToHash,
+      },
+      close: async () => {
+        await beside?.close()
+        await handle.close()
+      },
+    }
+  }
+}
