@@ -5,7 +5,7 @@ import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
 import type { LoginTimes } from '../ports/stores/login-times.ts'
 import type { SessionStore } from '../ports/stores/session-store.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
-import type { ArrivingEnd, ArrivingUser } from '../ports/user-source.ts'
+import type { ArrivingEnd, ArrivingSession, ArrivingUser } from '../ports/user-source.ts'
 import { isImportedSession } from './imported-session.ts'
 
 interface Needs {
@@ -75,7 +75,7 @@ export class ExportUsers {
         isSealed: true,
         expiresAt: account.expiresAt,
       })),
-      sessions: [...sessions].sort(byDigest).map(({ userId: _, ...session }) => session),
+      sessions: [...sessions].sort(byDigest).map(recordOfSession),
       credentials: { generation, keptSid, endedUntil },
       former: goesOn ? { hashText: withHashes ? imported.hashText : null } : null,
     }
@@ -86,6 +86,24 @@ export class ExportUsers {
 function fieldsOf({ fields: { shown, hidden, retired } }: User): ArrivingUser['fields'] {
   const all = Object.entries<unknown>({ ...retired, ...hidden, ...shown })
   return Object.fromEntries(all.filter(([, value]) => value !== null).sort(([one], [other]) => (one < other ? -1 : 1)))
+}
+
+/** The members in an order of its own, so that the lines of two exports are equal. */
+function recordOfSession(session: Session): ArrivingSession {
+  return {
+    digest: session.digest,
+    generation: session.generation,
+    sid: session.sid,
+    provedAt: session.provedAt,
+    methods: session.methods,
+    createdAt: session.createdAt,
+    seenAt: session.seenAt,
+    idleSeconds: session.idleSeconds,
+    endsAt: session.endsAt,
+    network: session.network,
+    browser: session.browser,
+    system: session.system,
+  }
 }
 
 const byDigest = (one: Session, other: Session): number => (one.digest < other.digest ? -1 : 1)

@@ -1,0 +1,295 @@
+import { hash, randomUUID } from 'node:crypto'
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { parseEmail } from '../../src/adapters/addresses/parse-email.ts'
+import { objectionToHash } from '../../src/adapters/crypto/hash-schemes.ts'
+import { newId } from '../../src/adapters/crypto/new-id.ts'
+import { portsFor } from '../../src/adapters/stores/store-backend.ts'
+import { openUsersFile, writeUsersFile } from '../../src/adapters/transfer/portcullis-file.ts'
+import type { ArrivingUser, UserSource } from '../../src/application/ports/user-source.ts'
+import { ExportUsers } from '../../src/application/transfer/export-users.ts'
+import { type ImportedBatch, ImportUsers, noCounts, sumOf } from '../../src/application/transfer/import-users.ts'
+import type { Email } from '../../src/domain/email.ts'
+import { noFieldRules, noFields } from '../../src/domain/fields.ts'
+import { anAccount, aSession, aUser } from '../../src/testing/builders.ts'
+import { skipIfMissing } from '../support/servers/obstacles.ts'
+import { mongoUnderTest } from '../support/stores/mongo.ts'
+import { postgresUnderTest } from '../support/stores/postgres.ts'
+import { sqliteUnderTest } from '../support/stores/sqlite.ts'
+
+const suites = [sqliteUnderTest, mongoUnderTest, postgresUnderTest]
+type Opened = Awaited<ReturnType<typeof sqliteUnderTest.open>>
+
+const vault = { seal: (token: string) => `sealed ${token}`, unseal: (sealed: string) => sealed.slice(7) }
+const sealedBy = 'our secret'
+
+function targetOf({ store }: Opened) {
+  const { users, expiringIds, loginTimes } = portsFor('users', 'the store', store)
+  return { users, expiringIds, loginTimes, sessions: portsFor('sessions', 'the store', store).sessions }
+}
+
+function importInto(opened: Opened) {
+  const { clock } = opened
+  const needs = {
+    vault,
+    fieldRules: noFieldRules,
+    ids: 'uuid' as const,
+    clock,
+    newId,
+    parseEmail,
+    hashObjection: objectionToHash,
+  }
+  return new ImportUsers({ ...needs, target: targetOf(opened), sealedBy })
+}
+
+async function imported(opened: Opened, source: UserSource, isRehearsal = false) {
+  const batches: ImportedBatch[] = []
+  for await (const batch of importInto(opened).execute(source, { isRehearsal })) batches.push(batch)
+  const { counts = noCounts, digest = '' } = batches.at(-1) ?? {}
+  return { counts, digest, problems: batches.flatMap(({ problems }) => problems) }
+}
+
+const goodHash = `$argon2id$v=19$m=65536,t=3,p=4$${'a'.repeat(22)}$${'b'.repeat(43)}`
+
+/** A record of another system. */
+function arriving(fields: Partial<ArrivingUser> = {}): ArrivingUser {
+  return {
+    type: 'user',
+    id: randomUUID(),
+    email: `${randomUUID()}@example.com`,
+    passwordHash: goodHash,
+    isActive: true,
+    isSuperuser: false,
+    isVerified: true,
+    isOwnerProved: true,
+    createdAt: null,
+    lastLoginAt: null,
+    fields: {},
+    accounts: [],
+    sessions: [],
+    credentials: null,
+    former: { hashText: goodHash },
+    ...fields,
+  }
+}
+
+function sourceOf(users: readonly ArrivingUser[]): UserSource {
+  return {
+    sealedBy: null,
+    hasHashes: true,
+    async *arrivals() {
+      for (const [at, record] of users.entries()) {
+        const digest = hash('sha256', JSON.stringify(record))
+        yield { cursor: String(at), digest, record }
+      }
+    },
+    close: async () => undefined,
+  }
+}
+
+const link = (accountId: string) => ({
+  id: null,
+  provider: 'acme',
+  accountId,
+  accountEmail: 'ada@acme.example',
+  vouchedEmail: null,
+  accessToken: 'an access token',
+  refreshToken: null,
+  isSealed: false,
+  expiresAt: null,
+})
+
+describe('an export of users', () => {
+  let folder: string
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'portcullis-transfer-'))
+  })
+  after(() => rm(folder, { recursive: true, force: true }))
+
+  const exported = async (opened: Opened, withHashes = true) => {
+    const file = join(folder, randomUUID())
+    const records = new ExportUsers(targetOf(opened)).execute({ withHashes })
+    await writeUsersFile(file, { sealedBy, hasHashes: withHashes }, records, sumOf)
+    return file
+  }
+  const opened = async (file: string) => {
+    const source = await openUsersFile(file)
+    if ('objection' in source) throw new Error(source.objection)
+    return source
+  }
+
+  for (const from of suites) {
+    it(`of ${from.name} is the same after an import to each store, and back`, async function () {
+      for (const { start } of suites) skipIfMissing(this, (await start?.()) ?? null)
+      const first = await from.open()
+      await fill(first)
+      const file = await exported(first)
+      expect((await stat(file)).mode & 0o777).to.equal(0o600)
+      const text = await readFile(file, 'utf8')
+      for (const to of suites) {
+        const second = await to.open()
+        const source = await opened(file)
+        const { counts, problems, digest } = await imported(second, source)
+        expect(problems).to.deep.equal([])
+        expect([counts.stored, counts.sessions, counts.endedIds]).to.deep.equal([250, 3, 2])
+        expect(digest).to.equal(source.end()?.digest)
+        const back = await readFile(await exported(second), 'utf8')
+        const [theirs, ours] = [back.split('\n'), text.split('\n')]
+        for (const [at, line] of ours.entries()) expect(theirs[at]).to.equal(line)
+        expect(back).to.equal(text)
+        const again = await imported(second, source)
+        expect([again.counts.unchanged, again.counts.stored, again.counts.sessions]).to.deep.equal([250, 0, 0])
+        expect(await portsFor('users', 'the store', second.store).outbox.count('waiting', 10)).to.equal(0)
+        await source.close()
+        await second.close()
+      }
+      await first.close()
+    })
+  }
+
+  it('without hashes has none, and leaves the passwords of users who are there', async () => {
+    const store = await sqliteUnderTest.open()
+    const { users } = targetOf(store)
+    const person = aUser({ oauthAccounts: [], fields: noFields, passwordHash: goodHash })
+    await imported(store, sourceOf([arriving({ id: person.id, email: person.email })]))
+    const file = await exported(store, false)
+    expect(await readFile(file, 'utf8')).not.to.contain('$argon2')
+    const source = await opened(file)
+    expect((await imported(store, source)).counts.replaced).to.equal(1)
+    expect((await users.find(person.id))?.passwordHash).to.equal(goodHash)
+    await source.close()
+    await store.close()
+  })
+
+  it('brings no provider tokens to a deployment with another secret', async () => {
+    const store = await sqliteUnderTest.open()
+    const account = { ...link('a'), accessToken: 'sealed by another', isSealed: true }
+    const source = { ...sourceOf([arriving({ accounts: [account] })]), sealedBy: 'another secret' }
+    const { counts, problems } = await imported(store, source)
+    expect(counts.links).to.equal(1)
+    expect(problems[0]?.problems.join()).to.contain('another secret has encrypted them')
+    const found = await targetOf(store).users.findByOAuthAccount('acme', 'a')
+    expect(found?.oauthAccounts[0]?.sealedAccessToken).to.equal('')
+    await store.close()
+  })
+})
+
+/** Users of every kind with sessions, and ended ids. */
+async function fill(opened: Opened): Promise<void> {
+  const { users, sessions, expiringIds, loginTimes } = targetOf(opened)
+  const now = opened.clock().getTime()
+  const people = Array.from({ length: 250 }, (_, at) => {
+    const oauthAccounts = [anAccount({ refreshingUntil: null })]
+    return aUser({
+      isSuperuser: at === 0,
+      passwordHash: at === 1 ? null : goodHash,
+      oauthAccounts: at < 50 ? oauthAccounts : [],
+      fields:
+        at === 2 ? { ...noFields, retired: { nickname: 'Ada', age: 36, tags: ['ü', 'b'], isMember: true } } : noFields,
+      endedUntil: at === 3 ? new Date(now + 60_000) : null,
+      imported: at === 4 ? { generation: 7, hashText: 'of the former system', digest: 'x', version: 1 } : null,
+      passwordVersion: 1,
+    })
+  })
+  for (const user of people) expect(await users.insert(user, [])).to.equal('stored')
+  const [one, other] = people
+  if (one === undefined || other === undefined) return
+  const created = { createdAt: new Date(now - 5000), seenAt: new Date(now - 1000), provedAt: new Date(now - 7000) }
+  const endsAt = new Date(now + 86_400_000)
+  for (const { id } of [one, one, other]) await sessions.put(aSession({ userId: id, ...created, endsAt }))
+  await loginTimes.recordLogin(one.id, new Date(now - 1000))
+  for (const id of ['jwt one', 'jwt two']) await expiringIds.add(id, new Date(now + 3_600_000))
+}
+
+for (const { name, start, open } of suites) {
+  describe(`an import to ${name}`, () => {
+    let store: Opened
+    before(async function () {
+      skipIfMissing(this, (await start?.()) ?? null)
+      store = await open()
+    })
+    after(() => store?.close())
+
+    const user = (id: string) => targetOf(store).users.find(id as never)
+
+    it('reports each hostile record and stores the rest', async () => {
+      const good = arriving({ email: 'ada@example.com' })
+      const hostile = [
+        arriving({ id: 'no id' }),
+        arriving({ id: '42' }),
+        arriving({ id: `${good.id}\0` }),
+        arriving({ email: 'nobody' }),
+        arriving({ email: 'a\0b@example.com' }),
+        arriving({ email: 'ADA@example.com' }),
+        arriving({ email: '' }),
+        arriving({ email: `${'a'.repeat(300)}@example.com` }),
+      ]
+      const odd = [
+        arriving({ passwordHash: '$argon2id$v=19$m=1048576,t=99,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA' }),
+        arriving({ passwordHash: `$2b$16$${'a'.repeat(53)}` }),
+        arriving({ passwordHash: '{SHA}plain' }),
+        arriving({ passwordHash: '' }),
+        arriving({ fields: { note: 'a\0b' } }),
+        arriving({ fields: { note: '\ud800' } }),
+        arriving({ fields: { note: 'x'.repeat(9000) } }),
+        arriving({ accounts: [link('a\0b')] }),
+        arriving({ accounts: [link(''), link('x'.repeat(3000)), link('twice'), link('twice')] }),
+        arriving({ accounts: Array.from({ length: 100_000 }, (_, at) => link(`many ${at}`)) }),
+      ]
+      const twice = [arriving({ accounts: [link('shared')] }), arriving({ accounts: [link('shared')] })]
+      const all = [good, ...hostile, ...odd, ...twice]
+      const rehearsed = await imported(store, sourceOf(all), true)
+      expect(await user(good.id)).to.equal(null)
+      const { counts, problems } = await imported(store, sourceOf(all))
+      expect(rehearsed.counts).to.deep.equal(counts)
+      expect(rehearsed.problems.map(({ id, isStored }) => [id, isStored])).to.deep.equal(
+        problems.map(({ id, isStored }) => [id, isStored]),
+      )
+      expect(counts.refused).to.equal(hostile.length)
+      expect(counts.stored).to.equal(all.length - hostile.length)
+      expect(problems.filter(({ isStored }) => !isStored).map(({ id }) => id)).to.deep.equal(
+        hostile.map(({ id }) => id),
+      )
+      expect(problems.filter(({ isStored }) => isStored)).to.have.length(odd.length + 1)
+      for (const { id } of odd.slice(0, 4)) expect((await user(id))?.passwordHash).to.equal(null)
+      expect((await user(odd.at(-1)?.id ?? ''))?.oauthAccounts).to.have.length(100)
+      const holder = await targetOf(store).users.findByOAuthAccount('acme', 'shared')
+      expect(holder?.id).to.equal(twice[0]?.id)
+    })
+
+    it('follows the source in a later run, unless the user has changed here', async () => {
+      const records = [arriving(), arriving()]
+      await imported(store, sourceOf(records))
+      const [one, other] = records
+      const here = await user(other?.id ?? '')
+      if (one === undefined || other === undefined || here === null) throw new Error('was not stored')
+      expect(await targetOf(store).users.replace({ ...here, isVerified: false }, [])).to.equal('stored')
+      const changed = [{ ...one, isActive: false }, { ...other, isActive: false }, arriving()]
+      const { counts, problems } = await imported(store, sourceOf(changed))
+      expect([counts.stored, counts.replaced, counts.refused]).to.deep.equal([1, 1, 1])
+      expect(problems[0]?.problems.join()).to.contain('the user stays as here')
+      expect([(await user(one.id))?.isActive, (await user(other.id))?.isActive]).to.deep.equal([false, true])
+    })
+
+    it('never brings back a session that was ended here', async () => {
+      const { userId: _, ...session } = aSession({ endsAt: new Date(store.clock().getTime() + 86_400_000) })
+      const record = arriving({ sessions: [{ ...session, generation: null }] })
+      expect((await imported(store, sourceOf([record]))).counts.sessions).to.equal(1)
+      const { sessions } = targetOf(store)
+      expect((await sessions.find(session.digest))?.userId).to.equal(record.id)
+      await sessions.remove(session.digest)
+      expect((await imported(store, sourceOf([record]))).counts).to.include({ sessions: 0, unchanged: 1 })
+      expect(await sessions.find(session.digest)).to.equal(null)
+    })
+
+    it('never touches a user who was not imported', async () => {
+      const own = aUser({ imported: null, email: `${randomUUID()}@example.com` as Email })
+      await targetOf(store).users.insert(own, [])
+      const { counts } = await imported(store, sourceOf([arriving({ id: own.id })]))
+      expect(counts.refused).to.equal(1)
+      expect(await user(own.id)).to.deep.equal(own)
+    })
+  })
+}
