@@ -25,11 +25,11 @@ const maxTextLength = 2048
 
 interface Arrived {
   readonly user: User
-  /** What of the record the user lacks, in words for the operator. */
+  /** The parts of the record that the user lacks, in words for the operator. */
   readonly remarks: readonly string[]
 }
 
-/** What a record does not say itself. */
+/** The facts about a record beside its text. */
 export interface Origin {
   readonly digest: string
   readonly hasHashes: boolean

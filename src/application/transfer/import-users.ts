@@ -158,7 +158,7 @@ export class ImportUsers {
     return refused(record, 'the user was changed here again and again meanwhile')
   }
 
-  /** What no two users may share. */
+  /** The values of the record that no two users may share. */
   #keysOf({ record }: Arrival): readonly string[] {
     if (record.type !== 'user') return []
     const { fieldRules, parseEmail } = this.#needs
