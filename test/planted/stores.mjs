@@ -117,4 +117,11 @@ export default [
     tests: ['test/adapters/stores/insured-limiter.full.test.ts'],
     only: 'one probe',
   },
+  {
+    title: 'a write to PostgreSQL counts as done, although its answer was lost',
+    file: 'src/adapters/stores/postgres/lost-answers.ts',
+    text: 'if (found === undefined) throw error',
+    replacement: 'void found',
+    tests: ['test/adapters/stores/postgres-commits.full.test.ts'],
+  },
 ]

@@ -1,6 +1,7 @@
 import type { Taken, UserStore } from '../../../application/ports/stores/user-store.ts'
 import type { Email } from '../../../domain/email.ts'
 import { emailKey } from '../../../domain/email.ts'
+import type { AccountEvent } from '../../../domain/events.ts'
 import { kindOf, type UserId } from '../../../domain/ids.ts'
 import type { OAuthAccount } from '../../../domain/oauth-account.ts'
 import { passwordScheme } from '../../../domain/password.ts'
@@ -8,6 +9,7 @@ import { isActiveSuperuser, type User } from '../../../domain/user.ts'
 import { parseAccounts } from '../account-json.ts'
 import { fieldsJson, parseFields } from '../field-json.ts'
 import type { Connection, Queries, Steps } from './connection/connection.ts'
+import { unlessLost } from './lost-answers.ts'
 import { othersObjects } from './others-objects.ts'
 import { appended, eventValues, roomValues, waitingOf } from './waiting-events.ts'
 
@@ -147,11 +149,12 @@ export function postgresUsers(connection: Connection, warn: (message: string) =>
   /** The error names one of the keys that are taken. Those before it in the order of `Taken` may be taken, too. */
   async function unlessTaken<T>(
     { id, email, oauthAccounts }: User,
+    events: readonly AccountEvent[],
     write: (steps: Steps) => Promise<T>,
-  ): Promise<T | Taken> {
+  ): Promise<T | 'stored' | Taken> {
     const steps = operation()
     try {
-      return await namingTriggers(() => write(steps))
+      return await unlessLost(steps, { id, events, done: 'stored' as const }, () => namingTriggers(() => write(steps)))
     } catch (error) {
       const key = takenKey(error)
       if (key === 'user_private_email_key') return 'email_taken'
@@ -199,14 +202,14 @@ export function postgresUsers(connection: Connection, warn: (message: string) =>
     findByField: (field, key) => user(byField, field, key),
 
     insert: (user, events) =>
-      unlessTaken(user, async ({ one }) => {
+      unlessTaken(user, events, async ({ one }) => {
         const insert = connection.ids() === 'integer' ? insertNumbered : insertAny
         await one(insert, [...valuesOf(user), ...eventValues(events, now()), user.createdAt, ...fieldValues(user)])
         return 'stored' as const
       }),
 
     replace: (user, events, { mayLeaveNoSuperuser = false } = {}) =>
-      unlessTaken(user, async (steps) => {
+      unlessTaken(user, events, async (steps) => {
         const values = [...valuesOf(user), ...eventValues(events, now()), ...roomValues(events), user.createdAt]
         const written = await keepingOne(
           steps,
@@ -221,18 +224,21 @@ export function postgresUsers(connection: Connection, warn: (message: string) =>
 
     async remove(user, events, { mayLeaveNoSuperuser = false } = {}) {
       const values = [user.id, user.version, ...eventValues(events, now())]
-      const written = await namingTriggers(async () => {
-        try {
-          return await keepingOne(operation(), user.id, mayLeaveNoSuperuser, (one, isAllowed) =>
-            one<Written>(remove, [...values, isAllowed]),
-          )
-        } catch (error) {
-          const reference = referenceOf(error)
-          if (reference === null) throw error
-          warn(`${reference} refused to delete a user`)
-          return 'referenced' as const
-        }
-      })
+      const steps = operation()
+      const written = await unlessLost(steps, { id: user.id, events, done: 'removed' as const }, () =>
+        namingTriggers(async () => {
+          try {
+            return await keepingOne(steps, user.id, mayLeaveNoSuperuser, (one, isAllowed) =>
+              one<Written>(remove, [...values, isAllowed]),
+            )
+          } catch (error) {
+            const reference = referenceOf(error)
+            if (reference === null) throw error
+            warn(`${reference} refused to delete a user`)
+            return 'referenced' as const
+          }
+        }),
+      )
       if (typeof written === 'string') return written
       return written.written === 1 ? 'removed' : 'stale'
     },

@@ -31,6 +31,9 @@ export interface Steps extends Queries {
 
 export type Connection = ReturnType<typeof connectionOf>
 
+/** The connection ended before the answer, so the server may have done the operation. */
+export class AnswerLost extends Unavailable {}
+
 const maxAttempts = 4
 /** Most transactions of the service end sooner. */
 const lockWaitMs = 100
@@ -89,8 +92,9 @@ export function connectionOf(
 
   function translated(error: unknown): unknown {
     if (!isOutage(driver, error)) return error
+    if (!isOfServer(error)) return new AnswerLost('PostgreSQL does not answer', { cause: error })
     const what = isOfFullDisk(error) ? 'cannot write to its disk: make room there' : 'refuses the operation'
-    return new Unavailable(`PostgreSQL ${isOfServer(error) ? what : 'does not answer'}`, { cause: error })
+    return new Unavailable(`PostgreSQL ${what}`, { cause: error })
   }
 
   /**
