@@ -5,13 +5,7 @@ import { eventually } from '../support/eventually.ts'
 import { call, goodPassword, logIn, logInByCookie, register } from '../support/http/client.ts'
 import { portcullis } from '../support/process/command-line.ts'
 import { enrol } from '../support/scenes/enrol.ts'
-import {
-  needsDeployment,
-  onMongo,
-  onMongoAndRedis,
-  onSqlite,
-  onSqliteAndRedis,
-} from '../support/services/deployments.ts'
+import { needsDeployment, onMongoAndRedis, onSqlite } from '../support/services/deployments.ts'
 import { goodSecret } from '../support/services/settings.ts'
 import { type SpawnedService, scratchFolder, spawnService } from '../support/services/spawned-service.ts'
 
@@ -22,7 +16,8 @@ const none = {
   err: 'portcullis: there is no such user: user list --search finds people by a part of the address\n',
 }
 
-for (const deployment of [onSqlite, onMongo, onSqliteAndRedis, onMongoAndRedis]) {
+/** All stores fulfil the same contracts; these two have all kinds of places. */
+for (const deployment of [onSqlite, onMongoAndRedis]) {
   describe(`portcullis user, beside a service on ${deployment.name}`, () => {
     const page = 'https://app.example.com/reset'
     const folder = scratchFolder()
