@@ -10,20 +10,12 @@ import { eventually } from '../support/eventually.ts'
 import { type Answer, call, goodPassword, logIn, logInByCookie, register, type Sent } from '../support/http/client.ts'
 import { type Acme, aPerson, type Back, startAcme } from '../support/providers/acme.ts'
 import { Browser } from '../support/providers/oauth-browser.ts'
-import { sharedMongo } from '../support/servers/mongo-server.ts'
-import { needsDeployment, onMongo } from '../support/services/deployments.ts'
+import { quickest } from '../support/scenes/quickest.ts'
 import { type Files, startTestService, type TestService } from '../support/services/service.ts'
 import { goodSecret } from '../support/services/settings.ts'
 import { scratchFolder } from '../support/services/spawned-service.ts'
-import { dropDatabase } from '../support/stores/mongo.ts'
-import { needsRedisServer, type RedisServer, startRedis } from '../support/stores/redis.ts'
-import {
-  type Contents,
-  mongoContents,
-  type Row,
-  redisContents,
-  sqliteContents,
-} from '../support/stores/store-contents.ts'
+import type { Contents, Row } from '../support/stores/store-contents.ts'
+import { inMongoRedisAndSqlite, inPostgres, type Opened, type Place } from './places.ts'
 
 const email = 'ada@example.com'
 const rootEmail = 'root@example.com'
@@ -58,59 +50,40 @@ interface Journey {
 const tenants = ['acme', 'bolt', 'cove'] as const
 const randomToken = () => randomBytes(32).toString('base64url')
 
-describe('two tenants with the same people', () => {
+function treatEachOtherAsStrangers(place: Place): void {
   let provider: Acme
   let service: TestService
-  let redis: RedisServer
+  let opened: Opened
   let files: Files
+  let env: Readonly<Record<string, string>>
   let dataFolder: string
   let settingsOf: Map<string, Settings>
-  let contentsOf: (tenant: string) => Promise<Contents>
   const asked = new Set<string>()
 
   before(async function () {
-    needsRedisServer(this)
-    await needsDeployment(this, onMongo)
+    await place.needs(this)
     provider = await startAcme('prov')
-    const mongoUrl = (await sharedMongo()).url(`isolation-${randomUUID().slice(0, 8)}`)
-    redis = await startRedis()
-    const sqlite = { kind: 'sqlite' }
-    const inRedis = { kind: 'redis', url: redis.url, prefix: 'isolation:' }
-    const config = {
-      secret: goodSecret,
-      stores: { users: { kind: 'mongo', url: mongoUrl }, sessions: inRedis, tokens: inRedis },
-      // bolt and cove inherit MongoDB and Redis: a database and a prefix each.
-      tenants: {
-        by: 'path',
-        list: { acme: { stores: { users: sqlite, sessions: sqlite, tokens: sqlite } }, bolt: {}, cove: {} },
-      },
-    }
+    env = { ...provider.env(), ...quickest }
+    opened = await place.open()
+    const { stores, storesOfAcme } = opened
+    // bolt and cove inherit the stores: a place of their own in each.
+    const list = { acme: { stores: storesOfAcme }, bolt: {}, cove: {} }
+    const config = { secret: goodSecret, stores, tenants: { by: 'path', list } }
     files = { 'portcullis.config.json': config }
     const cwd = scratchFolder()
     dataFolder = join(cwd, 'data')
     await writeFile(join(cwd, 'portcullis.config.json'), JSON.stringify(config))
-    const loaded = await loadSettings({ cwd, env: provider.env() })
+    const loaded = await loadSettings({ cwd, env })
     settingsOf = new Map([...loaded.tenants.enabled].map(([id, one]) => [id, one.settings]))
-    contentsOf = async (tenant) => {
-      const { dataFolder, stores } = settingsNamed(tenant)
-      if (stores.users.url === undefined) return sqliteContents(dataFolder)
-      const { keys = [] } = await redisContents(redis.url)
-      const own = keys.filter(({ key }) => String(key).startsWith(String(stores.sessions.prefix)))
-      return {
-        ...(await mongoContents(stores.users.url)),
-        keys: own.sort((a, b) => (String(a.key) < String(b.key) ? -1 : 1)),
-      }
-    }
   })
 
   after(async () => {
     await service?.stop()
-    for (const { stores } of settingsOf?.values() ?? []) {
-      if (stores.users.url !== undefined) await dropDatabase(stores.users.url)
-    }
-    await redis?.close()
+    await opened?.close([...(settingsOf?.values() ?? [])])
     await provider?.close()
   })
+
+  const contentsOf = (tenant: string): Promise<Contents> => opened.contents(settingsNamed(tenant))
 
   function settingsNamed(tenant: string): Settings {
     const settings = settingsOf.get(tenant)
@@ -205,7 +178,7 @@ describe('two tenants with the same people', () => {
   }
 
   it('have different ids and separate stores', async () => {
-    service = await startTestService(provider.env(), { files, dataFolder })
+    service = await startTestService(env, { files, dataFolder })
     held = new Map()
     for (const tenant of tenants) held.set(tenant, await live(tenant))
     expect(new Set(tenants.map((tenant) => at(tenant).id)).size).to.equal(3)
@@ -217,12 +190,7 @@ describe('two tenants with the same people', () => {
     }
   })
 
-  for (const [own, other] of [
-    ['acme', 'bolt'],
-    ['bolt', 'acme'],
-    ['bolt', 'cove'],
-    ['cove', 'bolt'],
-  ] as const) {
+  for (const [own, other] of place.pairs) {
     it(`treat credentials of ${other} at ${own} like forged ones, and ${other} stays unchanged`, async () => {
       const [mine, theirs] = [at(own), at(other)]
       const forgedJwt = `${mine.jwt.slice(0, mine.jwt.lastIndexOf('.'))}.${randomToken()}`
@@ -384,4 +352,8 @@ describe('two tenants with the same people', () => {
       expect(sessionsIn(await settledContentsOf(tenant)), tenant).to.deep.equal([])
     }
   })
-})
+}
+
+for (const place of [inMongoRedisAndSqlite, inPostgres]) {
+  describe(`two tenants with the same people in ${place.name}`, () => treatEachOtherAsStrangers(place))
+}
