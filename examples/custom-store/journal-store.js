@@ -53,7 +53,7 @@ const linesBeforeRewriting = 10_000
  *
  * @param {string} path
  * @param {{ clock?: () => Date }} [options]
- * @returns {Omit<UsersRole, 'userIds'> & { close(): void }} without `userIds`, so that the users have UUIDs
+ * @returns {UsersRole & { close(): void }} without `userIds`, so that the users have UUIDs
  */
 export function openJournalStore(path, { clock = () => new Date() } = {}) {
   lock(path)

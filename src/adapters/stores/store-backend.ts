@@ -12,14 +12,18 @@ export const neededPorts = {
 export type StoreRole = keyof typeof neededPorts
 export const storeRoles = ['users', 'sessions', 'tokens'] as const satisfies readonly StoreRole[]
 
-/** The ports of a role: those that it needs, and for users always `userIds`. */
-export type RolePorts<Role extends StoreRole> = Required<
-  Pick<StorePorts, (typeof neededPorts)[Role][number] | (Role extends 'users' ? 'userIds' : never)>
->
+/** The ports of a role: those that it needs, and for users perhaps `userIds`. */
+export type RolePorts<Role extends StoreRole> = Required<Pick<StorePorts, (typeof neededPorts)[Role][number]>> &
+  (Role extends 'users' ? Pick<StorePorts, 'userIds'> : unknown)
+/** The ports of a store of users. Without `userIds`, the users have UUIDs. */
 export type UsersRole = RolePorts<'users'>
 
+/** The ports of a role, and for users always `userIds`. */
+export type FoundPorts<Role extends StoreRole> = RolePorts<Role> &
+  (Role extends 'users' ? { readonly userIds: UserIds } : unknown)
+
 /** The ports of a store for a role. Throws `Unsuitable` if one is missing. `name` is the store in the message. */
-export function portsFor<Role extends StoreRole>(role: Role, name: string, store: StorePorts): RolePorts<Role> {
+export function portsFor<Role extends StoreRole>(role: Role, name: string, store: StorePorts): FoundPorts<Role> {
   const missing = neededPorts[role].filter((port) => store[port] === undefined)
   if (missing.length > 0) {
     const other = role === 'users' ? '' : `; choose another store with stores.${role}.kind`

@@ -3,12 +3,11 @@ import type { Metrics } from '../../adapters/metrics/metrics.ts'
 import { insuredLimiter } from '../../adapters/stores/insured-limiter.ts'
 import { memoryLimiter } from '../../adapters/stores/memory/limiter.ts'
 import {
+  type FoundPorts,
   portsFor,
-  type RolePorts,
   type Shares,
   type StoreHandle,
   type StoreRole,
-  type UsersRole,
 } from '../../adapters/stores/store-backend.ts'
 import { storeWatch } from '../../adapters/stores/store-watch.ts'
 import type { Limiter } from '../../application/ports/stores/limiter.ts'
@@ -51,7 +50,7 @@ export async function openStores(needs: Needs) {
   }
   const watch = storeWatch(all, { log, failed })
   const ports = all.flatMap(({ kind, handle, roles }) => roles.map((role) => [role, portsFor(role, kind, handle)]))
-  const byRole: { readonly [Role in StoreRole]: RolePorts<Role> } = Object.fromEntries(ports) // safe: each role has a store
+  const byRole: { readonly [Role in StoreRole]: FoundPorts<Role> } = Object.fromEntries(ports) // safe: each role has a store
 
   /** The limiter of the store of sessions. */
   function limiter(): Limiter {
@@ -75,7 +74,7 @@ export async function openStores(needs: Needs) {
      *
      * @param whenUsersAreThere called when the users' store answers for the first time, which may be later
      */
-    prepare: (whenUsersAreThere: (users: UsersRole) => Promise<void>) =>
+    prepare: (whenUsersAreThere: (users: FoundPorts<'users'>) => Promise<void>) =>
       watch.prepare(async ({ handle, roles }) => {
         await namingRoles(roles, () => handle.prepare())
         if (roles.includes('users')) await whenUsersAreThere(byRole.users)

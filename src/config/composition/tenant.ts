@@ -4,7 +4,7 @@ import { newId } from '../../adapters/crypto/new-id.ts'
 import { claimsOf } from '../../adapters/fields/declared-fields.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
 import { measuredLimits, measuredLogin } from '../../adapters/metrics/measured.ts'
-import { keepIds, type UsersRole } from '../../adapters/stores/store-backend.ts'
+import { type FoundPorts, keepIds } from '../../adapters/stores/store-backend.ts'
 import type { Attack } from '../../application/limits/report-attack.ts'
 import { closeAll, orClose } from '../../lib/closing.ts'
 import type { Settings } from '../settings/schema/schema.ts'
@@ -160,7 +160,7 @@ async function reportAttack(useCases: Pick<UseCases, 'reportAttack'>, attack: At
 }
 
 /** Refuses a store of users that belongs to another secret. */
-async function bindUsers(users: UsersRole, { id, settings, log, master }: Needs & { master: MasterSecret }) {
+async function bindUsers(users: FoundPorts<'users'>, { id, settings, log, master }: Needs & { master: MasterSecret }) {
   const { origin, path, isOfAnEarlierStart } = master
   const mark = await bindSecret(users, master, id)
   if (origin === 'generated') log.info({ path }, 'generated a secret: keep this file with the data')
