@@ -20,7 +20,7 @@ export const generated = new Map<string, () => string | Promise<string>>([
       errorsPage(
         await servedDocument({
           providers: { [anyProvider]: provider },
-          users: { selfDeletion: true, fields: { username: { type: 'string', unique: true } } },
+          users: { selfDeletion: true, selfExport: true, fields: { username: { type: 'string', unique: true } } },
         }),
       ),
   ],

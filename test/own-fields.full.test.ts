@@ -39,7 +39,7 @@ describe('no operation lets a user', () => {
     acme = await startAcme()
     // The settings refuse the names of read-only fields and of rights here.
     const providers = { acme: { fields: { answer: 'answer', city: 'city' } } }
-    const files = { 'portcullis.config.json': { users: { fields, selfDeletion: true }, providers } }
+    const files = { 'portcullis.config.json': { users: { fields, selfDeletion: true, selfExport: true }, providers } }
     const env = { ...quickest, ...acme.env({ ASSOCIATE_BY_EMAIL: 'true' }), PORTCULLIS_PAGES__ENABLED: 'true' }
     service = await startTestService(env, { files })
     admin = await firstSuperuser(service)
@@ -108,6 +108,7 @@ describe('no operation lets a user', () => {
       'get /auth/acme/authorize 200',
       'get /auth/associate/acme/authorize 200',
       'get /users/me 200',
+      'get /users/me/export 200',
       'patch /users/{user_id} 403',
     ]) {
       expect(routes).to.include(one)

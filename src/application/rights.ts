@@ -11,6 +11,8 @@ const recentLoginSeconds = 900
 /** The demands of each act on a login, for its own account and for another one. `null`: no login may do it. */
 const demands = {
   list_sessions: { own: [], other: ['superuser'] },
+  /** With any login, because it shows little more than the routes for the own account. */
+  export_account: { own: [], other: null },
   /** The own ones with any login, because that only ends access. */
   end_sessions: { own: [], other: ['superuser', 'fresh'] },
   /** A new password or address, a link to a provider. */

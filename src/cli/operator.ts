@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { keepIds, portsFor, type StoreHandle, type StoreRole } from '../adapters/stores/store-backend.ts'
+import type { UserExport } from '../application/accounts/export-user.ts'
 import type { CausingRequest } from '../application/event-metadata.ts'
 import { unlimited } from '../application/limits/limits.ts'
 import { type LimitState, ReadLimits } from '../application/limits/read-limits.ts'
@@ -128,6 +129,18 @@ export async function openOperator(
       }
     },
 
+    /** Everything about a user; without the sessions if `hasSessions` is `false`. Throws as `sessionsOf`. */
+    async exportUser(user: User, { hasSessions = true } = {}): Promise<UserExport> {
+      const { store, close } = hasSessions ? await openBeside('sessions', owner, handle) : nothing
+      try {
+        const sessions = store && portsFor('sessions', stores.sessions.kind, store).sessions
+        const { exportUser } = useCasesOf({ ...ports, loginTimes, sessions }, ['exportUser'])
+        return await exportUser.execute({ by: { type: 'command' }, target: user })
+      } finally {
+        await close()
+      }
+    },
+
     /**
      * The limits that the address of a user has used, and those of a `client` for it; otherwise the reason why nobody knows
      * them here. Throws `SettingsFault` where only the serving process has them.
@@ -154,6 +167,8 @@ export async function openOperator(
     },
   }
 }
+
+const nothing = { store: null, close: async () => undefined }
 
 /** The file that the store of the users would create; `null` if it is there, or in a store without a file. */
 function missingFile({ stores, dataFolder }: Settings): string | null {

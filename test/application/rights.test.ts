@@ -35,6 +35,7 @@ describe('the right to act on an account', () => {
   const table = {
     //                 user: fresh, old    superuser: fresh, old
     list_sessions: { own: [may, may, may, may], other: [alien, alien, may, may] },
+    export_account: { own: [may, may, may, may], other: [alien, alien, alien, alien] },
     end_sessions: { own: [may, may, may, may], other: [alien, alien, may, old] },
     change_access: { own: [may, old, may, old], other: [alien, alien, alien, alien] },
     change_account: { own: [alien, alien, may, old], other: [alien, alien, may, old] },

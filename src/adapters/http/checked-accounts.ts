@@ -4,6 +4,7 @@ import type { ChangeAccount } from '../../application/accounts/change-account.ts
 import type { ChangeOwnAccount } from '../../application/accounts/change-own-account.ts'
 import type { CreateSuperuser } from '../../application/accounts/create-superuser.ts'
 import type { DeleteUser } from '../../application/accounts/delete-user.ts'
+import type { ExportUser } from '../../application/accounts/export-user.ts'
 import type { PromoteUser } from '../../application/accounts/promote-user.ts'
 import type { ReadUser } from '../../application/accounts/read-user.ts'
 import type { RegisterUser } from '../../application/accounts/register-user.ts'
@@ -57,6 +58,7 @@ export interface CheckedAccounts {
   readonly verifyUser: Execute<VerifyUser>
   readonly rejectAccount: Execute<RejectAccount>
   readonly readUser: Execute<ReadUser>
+  readonly exportUser: Execute<ExportUser>
   readonly changeAccount: Execute<ChangeAccount>
   readonly changeOwnAccount: Execute<ChangeOwnAccount>
   readonly deleteUser: Execute<DeleteUser>
@@ -120,6 +122,7 @@ export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
     logOut: checked(useCases.logOut, requireAuthenticated),
     logOutEverywhere: checked(useCases.logOutEverywhere, checks.logOutEverywhere),
     listSessions: checked(useCases.listSessions, requireActorAndTarget),
+    exportUser: checked(useCases.exportUser, requireActorAndTarget),
     endSession: checked(useCases.endSession, checks.endSession),
     deleteUser: checked(useCases.deleteUser, checks.deleteUser),
     logIn: {

@@ -49,6 +49,10 @@ export const routes = {
   ownDeletion: {
     deleteMe: ['DELETE', '/me', 'user'],
   },
+  /** Below the prefix of the users, if `users.selfExport` is on. */
+  ownExport: {
+    exportMe: ['GET', '/me/export', 'user'],
+  },
   /** Of each provider, below `providers.<name>.prefix`. */
   oauth: {
     authorize: ['GET', '/authorize', 'public', 'oauthRequests'],

@@ -1,5 +1,6 @@
 import { domainToUnicode } from 'node:url'
 import { Type } from 'typebox'
+import type { UserExport } from '../../application/accounts/export-user.ts'
 import type { ProviderVault } from '../../application/ports/provider-vault.ts'
 import type { SessionView } from '../../application/sign-in/list-sessions.ts'
 import { type Email, type ParsedEmail, parseEmail } from '../../domain/email.ts'
@@ -87,7 +88,9 @@ export function userWithAccountsBody(user: User, reader: User, vault: ProviderVa
   return { ...userBody(user, reader), oauth_accounts: accounts }
 }
 
-export function accountBody({ id, provider, expiresAt, accountId, accountEmail }: OAuthAccount) {
+type Link = Pick<OAuthAccount, 'id' | 'provider' | 'expiresAt' | 'accountId' | 'accountEmail'>
+
+export function accountBody({ id, provider, expiresAt, accountId, accountEmail }: Link) {
   return {
     id,
     oauth_name: provider,
@@ -123,6 +126,48 @@ export function sessionBody({ id, createdAt, usedAt, network, browser, system, i
     browser,
     system,
     is_current: isCurrent,
+  }
+}
+
+/** Everything about a user that the user may read. */
+export const UserExportSchema = Type.Object(
+  {
+    ...UserSchema.properties,
+    has_password: Type.Boolean({ description: 'Whether the user can log in with a password' }),
+    is_owner_proved: Type.Boolean({ description: 'Whether the owner of the address is known to control the account' }),
+    created_at: Type.String({ format: 'date-time' }),
+    last_login: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      format: 'date-time',
+      description: 'null if no login was recorded',
+    }),
+    fields: Type.Object({}, { additionalProperties: true, description: 'The fields that the deployer declares' }),
+    oauth_accounts: Type.Array(
+      Type.Object(
+        { ...accountFields, vouched_email: known('The address for which the provider vouched') },
+        { additionalProperties: false },
+      ),
+    ),
+    sessions: SessionsSchema,
+  },
+  { title: 'UserExport', additionalProperties: false },
+)
+
+/** Copies field by field, so that nothing else is sent. */
+export function exportBody(user: UserExport) {
+  return {
+    id: jsonId(user.id),
+    email: user.email,
+    is_active: user.isActive,
+    is_superuser: user.isSuperuser,
+    is_verified: user.isVerified,
+    has_password: user.hasPassword,
+    is_owner_proved: user.isOwnerProved,
+    created_at: user.createdAt.toISOString(),
+    last_login: user.lastLoginAt?.toISOString() ?? null,
+    fields: user.fields,
+    oauth_accounts: user.accounts.map((account) => ({ ...accountBody(account), vouched_email: account.vouchedEmail })),
+    sessions: (user.sessions ?? []).map(sessionBody),
   }
 }
 

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import type { LimitState } from '../../application/limits/read-limits.ts'
 import type { SessionView } from '../../application/sign-in/list-sessions.ts'
 import { SettingsFault } from '../../config/settings/schema/fault.ts'
-import { parseUserId } from '../../domain/ids.ts'
+import { jsonId, parseUserId } from '../../domain/ids.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import { columns, type ExitCode, printed, printedRows, remark, warn } from '../output.ts'
@@ -45,23 +45,15 @@ export async function showUser({ client, ...options }: OneUser & { readonly clie
  */
 export async function exportUser(options: OneUser): Promise<ExitCode> {
   return await withUser(options, async ({ user, users }) => {
-    const lastLoginAt = await users.loginTimes.lastLogin(user.id)
-    const sessions = await orUnknown(users.sessionsOf(user))
-    if ('unknown' in sessions) warn(`the sessions are missing, because ${sessions.unknown}`)
-    const accounts = user.oauthAccounts.map(({ provider, accountId, accountEmail: email, vouchedEmail, expiresAt }) => {
+    const whole = await orUnknown(users.exportUser(user))
+    if ('unknown' in whole) warn(`the sessions are missing, because ${whole.unknown}`)
+    const found = 'unknown' in whole ? await users.exportUser(user, { hasSessions: false }) : whole
+    const accounts = found.accounts.map(({ provider, accountId, accountEmail: email, vouchedEmail, expiresAt }) => {
       return { provider, accountId, email, vouchedEmail, expiresAt }
     })
-    const { shown, hidden, retired } = user.fields
-    await printed({ json: true }, '', {
-      ...documentOf(user),
-      isOwnerProved: user.isOwnerProved,
-      fields: { ...shown, ...hidden },
-      formerFields: retired,
-      lastLoginAt,
-      accounts,
-      sessions: 'unknown' in sessions ? null : sessions.map(documentOfSession),
-    })
-    return 'unknown' in sessions ? 1 : 0
+    const sessions = found.sessions?.map(documentOfSession) ?? null
+    await printed({ json: true }, '', { ...found, id: jsonId(found.id), accounts, sessions })
+    return sessions === null ? 1 : 0
   })
 }
 

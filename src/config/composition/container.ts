@@ -4,6 +4,7 @@ import { ChangeAccount } from '../../application/accounts/change-account.ts'
 import { ChangeOwnAccount } from '../../application/accounts/change-own-account.ts'
 import { CreateSuperuser } from '../../application/accounts/create-superuser.ts'
 import { DeleteUser } from '../../application/accounts/delete-user.ts'
+import { ExportUser } from '../../application/accounts/export-user.ts'
 import { ListUsers } from '../../application/accounts/list-users.ts'
 import { PromoteUser } from '../../application/accounts/promote-user.ts'
 import { ReadUser } from '../../application/accounts/read-user.ts'
@@ -45,6 +46,7 @@ const classes = {
   deliverTokens: DeliverTokens,
   discardDeliveries: DiscardDeliveries,
   endSession: EndSession,
+  exportUser: ExportUser,
   finishOAuth: FinishOAuth,
   issueResetToken: IssueResetToken,
   linkOAuth: LinkOAuth,

@@ -28,6 +28,7 @@ import { oauthRouter } from '../../adapters/http/routers/oauth.ts'
 import { oauthAssociateRouter } from '../../adapters/http/routers/oauth-associate.ts'
 import { operationsRouter } from '../../adapters/http/routers/operations.ts'
 import { ownDeletionRouter } from '../../adapters/http/routers/own-deletion.ts'
+import { ownExportRouter } from '../../adapters/http/routers/own-export.ts'
 import { removingRepeated } from '../../adapters/http/transports/cookie-scopes.ts'
 import type { DeviceCookie } from '../../adapters/http/transports/device-cookie.ts'
 import { type HttpBackend, ownOrigins } from '../../adapters/http/transports/http-backend.ts'
@@ -178,6 +179,8 @@ function routersOf(settings: Settings): PlacedRouter[] {
   const { users } = settings.routers
   const isDeletable = users.enabled && settings.users.selfDeletion
   const deletion = isDeletable ? [placed<Use>(users, ownDeletionRouter, ({ use }) => use)] : []
+  const isExportable = users.enabled && settings.users.selfExport
+  const ownExport = isExportable ? [placed<Use>(users, ownExportRouter, ({ use }) => use)] : []
   // Routes of the pages that programs may want to call, too.
   const { enabled: hasPages } = settings.pages
   const checkPassword = hasPages ? [placed<Use>({ prefix: '' }, checkPasswordRouter, ({ use }) => use)] : []
@@ -197,7 +200,7 @@ function routersOf(settings: Settings): PlacedRouter[] {
       placed(linking, oauthAssociateRouter(name, posts), useOf),
     ]
   })
-  return [...auth, ...others, ...deletion, ...checkReset, ...checkPassword, ...oauth]
+  return [...auth, ...others, ...deletion, ...ownExport, ...checkReset, ...checkPassword, ...oauth]
 }
 
 function one<Backend extends { readonly name: string }>(

@@ -25,7 +25,8 @@ export function mountedRoutes(settings: Settings): MountedRoute[] {
     .flatMap(({ name, router }) => {
       const { prefix } = settings.routers[name]
       const own = router.endpoints.map(({ method, path }) => [method, path] as const)
-      return below(prefix, `routers.${name}.prefix`, own)
+      const others = name === 'users' && settings.users.selfExport ? Object.values(routes.ownExport) : []
+      return below(prefix, `routers.${name}.prefix`, [...own, ...others])
     })
   return [...backends, ...providers, ...others]
 }

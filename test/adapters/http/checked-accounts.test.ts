@@ -8,6 +8,7 @@ import { ChangeAccount } from '../../../src/application/accounts/change-account.
 import { ChangeOwnAccount } from '../../../src/application/accounts/change-own-account.ts'
 import { CreateSuperuser } from '../../../src/application/accounts/create-superuser.ts'
 import { DeleteUser } from '../../../src/application/accounts/delete-user.ts'
+import { ExportUser } from '../../../src/application/accounts/export-user.ts'
 import { PromoteUser } from '../../../src/application/accounts/promote-user.ts'
 import { ReadUser } from '../../../src/application/accounts/read-user.ts'
 import { RegisterUser } from '../../../src/application/accounts/register-user.ts'
@@ -119,6 +120,7 @@ async function scene() {
     logOut: new LogOut(needs),
     logOutEverywhere: new LogOutEverywhere(needs),
     listSessions: new ListSessions(needs),
+    exportUser: new ExportUser(needs),
     endSession: new EndSession(needs),
     authenticate: new Authenticate(needs),
     requestToken: new RequestToken(needs),
@@ -188,6 +190,10 @@ const useCases: Readonly<Record<string, UseCase>> = {
   listSessions: {
     call: (to, input) => to.listSessions.execute(input),
     input: ({ by, plain: target }) => ({ by, target }),
+  },
+  exportUser: {
+    call: (to, input) => to.exportUser.execute(input),
+    input: ({ by, root: target }) => ({ by, target }),
   },
   endSession: {
     call: (to, { sessionId: id, ...input }: { by: Authenticated; target: User; sessionId: string }) =>

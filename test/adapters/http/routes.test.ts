@@ -11,6 +11,7 @@ import { oauthRouter } from '../../../src/adapters/http/routers/oauth.ts'
 import { oauthAssociateRouter } from '../../../src/adapters/http/routers/oauth-associate.ts'
 import { operationsRouter } from '../../../src/adapters/http/routers/operations.ts'
 import { ownDeletionRouter } from '../../../src/adapters/http/routers/own-deletion.ts'
+import { ownExportRouter } from '../../../src/adapters/http/routers/own-export.ts'
 import { pagePaths, routes } from '../../../src/adapters/http/routes.ts'
 import { bearerTransport } from '../../../src/adapters/http/transports/bearer.ts'
 import { routers } from '../../../src/config/plugins/routers.ts'
@@ -25,6 +26,7 @@ describe('the list of routes', () => {
     checkReset: checkResetRouter,
     checkPassword: checkPasswordRouter,
     ownDeletion: ownDeletionRouter,
+    ownExport: ownExportRouter,
     operations: operationsRouter(false),
   })
 

@@ -7,7 +7,7 @@ const schemas: Readonly<Record<Exclude<IdKind, 'uuid'>, TSchema>> = {
   objectid: Type.String({ pattern: '^[0-9a-f]{24}$' }),
 }
 /** The titles of the bodies with a user. */
-const titles: readonly string[] = ['User', 'UserWithOAuthAccounts']
+const titles: readonly string[] = ['User', 'UserWithOAuthAccounts', 'UserExport']
 
 /** A router as the OpenAPI document shows it, with users' ids of this kind. */
 export function withUserIds<Of extends Router>(router: Of, ids: IdKind): Of {

@@ -130,6 +130,11 @@ export const users = Type.Object({
     description:
       'Users may delete their own account: `DELETE /users/me`, and a button on the account page. It needs a login of the last `security.freshLoginSeconds`, or of the last 900 s without this setting. Where mail is on, a verified address gets a message.',
   }),
+  selfExport: Type.Boolean({
+    default: false,
+    description:
+      'Users may read everything that is stored about them, without secrets and private fields: `GET /users/me/export` (GDPR articles 15 and 20).',
+  }),
 })
 
 export const limits = Type.Object({
