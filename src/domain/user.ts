@@ -116,6 +116,14 @@ export function isAsImported({ isActive, imported, sessions }: User): boolean {
   return isActive && imported?.generation === sessions.generation
 }
 
+/**
+ * Whether the password may be a random one that nobody knows. fastapi-users gives one to each user of a provider, and does not say to
+ * whom. A password that the user chose here, or there after the first import, counts in `passwordVersion`.
+ */
+export function mayHaveRandomPassword({ imported, passwordHash, passwordVersion, oauthAccounts }: User): boolean {
+  return imported !== null && passwordHash !== null && passwordVersion === 1 && oauthAccounts.length > 0
+}
+
 /** Whether the end of a credential may be recorded. A credential that expires after `endedUntil` was not ended. */
 export function mayBeEnded(user: User, credential: { readonly expiresAt: Date }): boolean {
   return user.endedUntil !== null && credential.expiresAt <= user.endedUntil

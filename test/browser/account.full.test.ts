@@ -1,10 +1,17 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
+import { newId } from '../../src/adapters/crypto/new-id.ts'
+import type { Email } from '../../src/domain/email.ts'
+import { newUser } from '../../src/domain/user.ts'
+import { openStore } from '../../src/index.ts'
+import { anAccount } from '../../src/testing/builders.ts'
 import { launchBrowser, needsBrowser, sessionCookies, type TestBrowser } from '../support/browser/browser.ts'
 import { type WatchedPage, watchedPage } from '../support/browser/watched-page.ts'
 import { eventually } from '../support/eventually.ts'
 import { call, goodPassword, logInByCookie } from '../support/http/client.ts'
+import { patientHasher } from '../support/scenes/hashes.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
+import { scratchFolder } from '../support/services/spawned-service.ts'
 
 const newPassword = 'quite another pass phrase'
 const oldToken = 'old'.padEnd(43, '-')
@@ -434,6 +441,38 @@ describe('the pages at /account in a browser', () => {
     expect(await page.inputValue('#username')).to.equal(email)
     await page.reload()
     expect(await page.inputValue('#username')).to.equal('')
+  })
+
+  it('offer an imported user of a provider a password by mail, until one is set', async () => {
+    const dataFolder = scratchFolder()
+    const email = 'moved@example.com' as Email
+    const store = await openStore({ kind: 'sqlite', dataFolder })
+    const made = newUser(newId(), email, await patientHasher().hash(goodPassword), new Date())
+    const imported = { generation: made.sessions.generation, hashText: null, digest: 'a digest', version: 1 }
+    const user = { ...made, isVerified: true, isOwnerProved: true, imported, oauthAccounts: [anAccount()] }
+    expect(await store.users.insert(user, [])).to.equal('stored')
+    await store.close()
+    const moved = await startTestService({}, { dataFolder })
+    try {
+      await openBrowser('en-GB', 1280, moved)
+      await page.goto(`${moved.url}/account/sign-in`)
+      await submit({ username: email, password: goodPassword })
+      await page.waitForURL(`${moved.url}/account`)
+      await page.click('#mail-password')
+      await says('#message', 'A message is on its way to moved@example.com.')
+      const sent = await moved.event((one) => one.event === 'on_after_forgot_password')
+      await page.goto(`${moved.url}/account/reset#token=${sent.token}`)
+      await submit({ password: newPassword })
+      await says('#message', languages['en-GB'].passwordSet)
+      await page.click('a.button')
+      await submit({ username: email, password: newPassword })
+      await page.waitForURL(`${moved.url}/account`)
+      await says('#email', email)
+      await page.locator('#password-state', { hasText: '••••' }).waitFor()
+      expect(await page.locator('#unknown-password').isVisible()).to.equal(false)
+    } finally {
+      await moved.stop()
+    }
   })
 
   it('take a login name in place of the address, but not along to another page', async () => {

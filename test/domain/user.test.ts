@@ -2,7 +2,17 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Email } from '../../src/domain/email.ts'
 import type { UserId } from '../../src/domain/ids.ts'
-import { endCredential, endSessions, isAlive, mayBeEnded, newUser, type User } from '../../src/domain/user.ts'
+import {
+  endCredential,
+  endSessions,
+  isAlive,
+  mayBeEnded,
+  mayHaveRandomPassword,
+  newUser,
+  type User,
+  withPassword,
+} from '../../src/domain/user.ts'
+import { anAccount } from '../../src/testing/builders.ts'
 
 const now = new Date('2030-01-01T00:00:00Z')
 const later = (seconds: number) => new Date(now.getTime() + seconds * 1000)
@@ -10,6 +20,22 @@ const id = '01890a5d-ac96-774b-bcce-b302099a8057' as UserId
 const arthur = newUser(id, 'king.arthur@camelot.bt' as Email, '$argon2id$…', now)
 /** A credential of a login with this record. */
 const loggedIn = (user: User, sid: string) => ({ sid, generation: user.sessions.generation })
+
+describe('a password', () => {
+  it('may be a random one of fastapi-users, until it is chosen here or the provider is unlinked', () => {
+    const imported = { generation: 0, hashText: null, digest: 'd', version: 1 }
+    const linked: User = { ...arthur, oauthAccounts: [anAccount()] }
+    const moved: User = { ...linked, imported }
+    expect(mayHaveRandomPassword(moved)).to.equal(true)
+    const others = [
+      linked,
+      { ...moved, oauthAccounts: [] },
+      { ...moved, passwordHash: null },
+      withPassword(moved, 'new'),
+    ]
+    for (const one of others) expect(mayHaveRandomPassword(one)).to.equal(false)
+  })
+})
 
 describe('a credential', () => {
   it('is valid during its generation', () => {

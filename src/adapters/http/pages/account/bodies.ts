@@ -102,6 +102,10 @@ ${detailsSection(fields, texts)}
 <div>
 <p class="hint">${texts.password}</p>
 <span id="password-state"></span>
+<div id="unknown-password" hidden>
+<p class="hint">${texts.account.unknownPassword}</p>
+<button type="button" id="mail-password" class="quiet">${texts.script.setPassword}</button>
+</div>
 </div>
 <a class="button quiet" href="#" data-page-name="password" id="change-password" aria-label="${texts.changePassword.title}">${texts.account.change}</a>
 </li>

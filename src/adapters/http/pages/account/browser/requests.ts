@@ -159,9 +159,15 @@ export async function requestVerification(email: string): Promise<void> {
   noteLink(email)
 }
 
-/** Whether the signed-in user has a password. */
-export async function hasPassword(): Promise<boolean> {
-  return (await request<{ is_set: boolean }>('GET', '/account/password/check')).is_set
+/** The password of the signed-in user, as the service answers. */
+export interface OwnPassword {
+  readonly is_set: boolean
+  /** Whether nobody may know it. */
+  readonly may_be_random: boolean
+}
+
+export function ownPassword(): Promise<OwnPassword> {
+  return request<OwnPassword>('GET', '/account/password/check')
 }
 
 /** Sends the browser to a provider. The provider's answer leads to `to`. */

@@ -1,6 +1,6 @@
 import { attempt, finish, onSubmit } from './form.ts'
 import { byId, data, element, filled, type Notice, open, pageUrl, retitle, texts } from './page.ts'
-import { codeOf, hasPassword, type Me, Problem, request, requestVerification, signedIn } from './requests.ts'
+import { codeOf, type Me, ownPassword, Problem, request, requestVerification, signedIn } from './requests.ts'
 
 /** The form that changes one field of the own account. */
 export async function updateForm(field: 'email' | 'password', notice: Notice): Promise<void> {
@@ -33,7 +33,7 @@ export async function updateForm(field: 'email' | 'password', notice: Notice): P
     const user = await signedIn()
     if (user === null) return location.replace(pageUrl('sign-in', location.href))
     byId<HTMLInputElement>('username').value = user.email
-    isPasswordSet = await hasPassword()
+    isPasswordSet = (await ownPassword()).is_set
     if (isPasswordSet) return
     byId('current_password').closest<HTMLElement>('.field')?.setAttribute('hidden', '')
     if (field === 'password') retitle(texts.setPassword)

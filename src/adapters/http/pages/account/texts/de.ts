@@ -41,6 +41,8 @@ export const de: Texts = {
     title: 'Ihr Konto',
     access: 'Anmeldung',
     change: 'Ändern',
+    unknownPassword:
+      'Sie kennen Ihr Passwort nicht, weil Sie sich mit einem anderen Konto anmelden? Wir schicken Ihnen einen Link, mit dem Sie eines festlegen.',
     linked: 'Verknüpfte Konten',
     noneLinked: 'Sie haben kein anderes Konto verknüpft.',
     sessions: 'Wo Sie angemeldet sind',

@@ -40,6 +40,8 @@ export const en = {
     title: 'Your account',
     access: 'Sign-in',
     change: 'Change',
+    unknownPassword:
+      'You do not know your password, because you sign in with another account? We send you a link to set one.',
     linked: 'Linked accounts',
     noneLinked: 'You have not linked another account.',
     sessions: 'Where you are signed in',

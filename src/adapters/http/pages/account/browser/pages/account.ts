@@ -1,7 +1,16 @@
 import { showDetails } from '../details.ts'
 import { asUser, attempt, onClick, sendLinkOnClick } from '../form.ts'
 import { byId, data, element, filled, open, say, takeError, texts } from '../page.ts'
-import { codeOf, hasPassword, type LinkedAccount, leaveFor, problemOf, request, signedIn } from '../requests.ts'
+import {
+  codeOf,
+  type LinkedAccount,
+  leaveFor,
+  type OwnPassword,
+  ownPassword,
+  problemOf,
+  request,
+  signedIn,
+} from '../requests.ts'
 import { showSessions } from '../sessions.ts'
 
 const { routes, providers } = data
@@ -9,13 +18,14 @@ const here = location.origin + location.pathname
 
 async function showWaysIn(): Promise<void> {
   const list = request<readonly LinkedAccount[]>('GET', `${routes.users}/me/oauth-accounts`)
-  const [isPasswordSet, accounts] = await Promise.all([hasPassword(), list])
-  showPassword(isPasswordSet)
-  showAccounts(accounts, isPasswordSet)
+  const [password, accounts] = await Promise.all([ownPassword(), list])
+  showPassword(password)
+  showAccounts(accounts, password.is_set)
 }
 
-function showPassword(isSet: boolean): void {
+function showPassword({ is_set: isSet, may_be_random: mayBeRandom }: OwnPassword): void {
   byId('password-state').textContent = isSet ? '••••••••' : texts.noPassword
+  byId('unknown-password').hidden = !mayBeRandom || routes.resetPassword === null
   if (isSet) return
   const link = byId('change-password')
   link.textContent = texts.setPassword
@@ -98,6 +108,12 @@ async function show(): Promise<void> {
   byId('avatar').textContent = email.charAt(0).toUpperCase()
   byId('state').textContent = isVerified ? texts.verified : texts.unverified
   byId('state').classList.add(isVerified ? 'good' : 'warn')
+  onClick(byId('mail-password'), async () => {
+    await request('POST', `${routes.resetPassword}/forgot-password`, { json: { email } })
+    byId('unknown-password').hidden = true
+    say(filled(texts.linkSent, { email }))
+    byId('title').focus()
+  })
   if (!isVerified && routes.verify !== null) sendLinkOnClick(byId('resend'), email, byId('link-sent'))
   showDetails(user)
   await Promise.all([showWaysIn(), showSessions()])
