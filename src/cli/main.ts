@@ -230,6 +230,21 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
       })
     })
 
+  program
+    .command('import')
+    .description('Move the users of an app with fastapi-users')
+    .enablePositionalOptions() // a command of this group may have the same options
+    .option('--adopt', 'print the SQL that turns the foreign keys of the app to the users in PostgreSQL')
+    .option('--back', 'print the SQL that turns them back')
+    .option('--users-table <name>', 'the table of the users', 'user')
+    .option('--links-table <name>', 'the table of the links to providers', 'oauth_account')
+    .option('--tokens-table <name>', 'the table of the sessions', 'accesstoken')
+    .action(
+      run<{ adopt?: true; back?: true; usersTable: string; linksTable: string; tokensTable: string }>(async (options) =>
+        (await import('./transfer/adopt.ts')).printAdoption(options),
+      ),
+    )
+
   const storage = program.command('storage').description('Check the stores')
   storage
     .command('check')

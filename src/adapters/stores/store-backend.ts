@@ -149,6 +149,24 @@ export interface OpenOptions {
   readonly warn: (message: string) => void
 }
 
+export interface AdoptionOptions {
+  /** The table of the former users: `user`, or `schema.user`. */
+  readonly usersTable: string
+  /** From our users to the table, instead of from the table to our users. */
+  readonly isBack: boolean
+  /** The tables whose foreign keys are not turned. */
+  readonly staying: readonly string[]
+}
+
+export interface Adoption {
+  /** For the owner of the app's tables; `null` if there is nothing to turn. */
+  readonly sql: string | null
+  /** The keys that the SQL turns. */
+  readonly turned: readonly string[]
+  /** The keys that cannot be turned, with the reasons. */
+  readonly problems: readonly string[]
+}
+
 /**
  * A storage technology. A new one is a folder here and an entry in `config/plugins/stores.ts`, which declares its settings.
  *
@@ -188,6 +206,8 @@ export interface StoreBackend<Own extends object = object, Offered extends Store
   backUp?(own: Own, to: string): Promise<void>
   /** SQL that lets the role `app` read and reference the users. Throws `Unsuitable` if the options name too little for it. */
   rolesOf?(own: Own, app: string): string
+  /** Reads which foreign keys of an app in the same database refer to its former users. Throws `Unsuitable` without their table. */
+  adoption?(options: OpenOptions & Own, of: AdoptionOptions): Promise<Adoption>
   /** The program that makes backups, for a store without `backUp`. */
   readonly backupProgram?: string
 }

@@ -18,6 +18,7 @@ import { type Connection, connectionOf } from './connection/connection.ts'
 import { openPool } from './connection/pool.ts'
 import { explained, requireSuitable } from './connection/server.ts'
 import { postgresExpiringIds } from './expiring-ids.ts'
+import { turnedKeys } from './foreign-keys.ts'
 import { postgresLimiter } from './limiter.ts'
 import { postgresLoginTimes } from './login-times.ts'
 import {
@@ -51,6 +52,15 @@ export const postgresBackend = {
 
   backupProgram: 'pg_dump',
   rolesOf,
+
+  async adoption(options, of) {
+    const connection = await connect(options)
+    try {
+      return await explained(() => connection.preparing((queries) => turnedKeys(queries, connection.schema, of)))
+    } finally {
+      await connection.close()
+    }
+  },
 
   async open({ shares = openShares(), ...options }) {
     const { default: driver } = await import('pg')
