@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { version } from '../lib/version.ts'
 import { type ExitCode, warn } from './output.ts'
 import type { GlobalOptions } from './settings.ts'
+import { addTransferCommands } from './transfer/commands.ts'
 
 /** Runs one command line and returns the exit code. Each command loads its own modules, so that it starts fast. */
 export async function main(argv: readonly string[]): Promise<ExitCode> {
@@ -202,48 +203,9 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .option('--env', 'print the environment variable of every setting instead')
     .action(run<{ env?: true }>(async (options) => (await import('./commands/config.ts')).checkConfig(options)))
 
-  const users = program.command('users').description('Export all users to a file, and import them')
-  users
-    .command('export')
-    .description('Write all users with links, sessions and own fields to a new file; exit code 2 if it exists')
-    .argument('<file>', 'the new file')
-    .option('--with-hashes', 'also the password hashes, without which imported users have no password')
-    .action(async (file: string, options: { withHashes?: true }) => {
-      code = await (await import('./transfer/users-file.ts')).exportUsers({ ...globalOptions(), ...options, file })
-    })
-  users
-    .command('import')
-    .description(
-      'Store the users of such a file, after a dry run. It may be repeated, and goes on after an interruption',
-    )
-    .argument('<file>', 'the file')
-    .option('--dry-run', 'only print what would be stored')
-    .option('--yes', 'do not ask, and make no dry run')
-    .option('--report <file>', 'the file with what was not stored (default: the name of the file with .report.jsonl)')
-    .action(async (file: string, options: { dryRun?: true; yes?: true; report?: string }) => {
-      const report = options.report ?? `${file}.report.jsonl`
-      code = await (await import('./transfer/users-file.ts')).importUsersFile({
-        ...globalOptions(),
-        ...options,
-        file,
-        report,
-      })
-    })
-
-  program
-    .command('import')
-    .description('Move the users of an app with fastapi-users')
-    .enablePositionalOptions() // a command of this group may have the same options
-    .option('--adopt', 'print the SQL that turns the foreign keys of the app to the users in PostgreSQL')
-    .option('--back', 'print the SQL that turns them back')
-    .option('--users-table <name>', 'the table of the users', 'user')
-    .option('--links-table <name>', 'the table of the links to providers', 'oauth_account')
-    .option('--tokens-table <name>', 'the table of the sessions', 'accesstoken')
-    .action(
-      run<{ adopt?: true; back?: true; usersTable: string; linksTable: string; tokensTable: string }>(async (options) =>
-        (await import('./transfer/adopt.ts')).printAdoption(options),
-      ),
-    )
+  addTransferCommands(program, globalOptions, (ended) => {
+    code = ended
+  })
 
   const storage = program.command('storage').description('Check the stores')
   storage

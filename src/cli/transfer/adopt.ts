@@ -4,7 +4,7 @@ import { commandOptions } from '../open-role.ts'
 import { type ExitCode, printed, remark, warn } from '../output.ts'
 import { type GlobalOptions, tenantHere } from '../settings.ts'
 
-interface AdoptOptions extends GlobalOptions {
+export interface AdoptOptions {
   readonly adopt?: true
   readonly usersTable: string
   readonly linksTable: string
@@ -16,7 +16,7 @@ interface AdoptOptions extends GlobalOptions {
  * Prints the SQL that turns the foreign keys of an app from the table of fastapi-users to the users of Portcullis, or back. Exit
  * code 1 if a key cannot be turned.
  */
-export async function printAdoption(options: AdoptOptions): Promise<ExitCode> {
+export async function printAdoption(options: GlobalOptions & AdoptOptions): Promise<ExitCode> {
   if (options.adopt === undefined) {
     warn('name what to do: import --help lists it')
     return 2
