@@ -25,7 +25,7 @@ describe('portcullis import --adopt', () => {
     PORTCULLIS_STORES__USERS__KIND: 'postgres',
     PORTCULLIS_STORES__USERS__URL: asRole(service),
   })
-  const adopt = (...more: string[]) => portcullis(['import', '--adopt', ...more], { env: env() })
+  const adopt = (...more: string[]) => portcullis(['import', ...more, '--adopt'], { env: env() })
   const psql = (input: string, role: string) =>
     spawnSync('psql', ['-X', '-q', '-v', 'ON_ERROR_STOP=1', asRole(role)], { input, encoding: 'utf8' })
   const keysTo = async (table: string) => {
@@ -115,7 +115,7 @@ describe('portcullis import --adopt', () => {
     await shop.query(`
       CREATE TABLE numbered (id int PRIMARY KEY);
       CREATE TABLE orders (user_id int CONSTRAINT of_user REFERENCES numbered)`)
-    const { code, out, err } = await adopt('--users-table', 'public.numbered', '--json')
+    const { code, out, err } = await portcullis(['import', '--adopt', 'public.numbered', '--json'], { env: env() })
     expect(code).to.equal(1)
     const reason =
       '"of_user" cannot be turned, because "user_id" is integer, and the id in "portcullis"."users" is uuid'
@@ -124,7 +124,7 @@ describe('portcullis import --adopt', () => {
   })
 
   it('refuses a table that is not there, and a store that is not PostgreSQL', async () => {
-    const missing = await adopt('--users-table', 'member')
+    const missing = await portcullis(['import', '--adopt', 'member'], { env: env() })
     expect([missing.code, missing.err]).to.match(/2,.*stores\.users.*no table "public"\."member"/)
     const sqlite = await portcullis(['import', '--adopt'], { env: { PORTCULLIS_SECRET: goodSecret } })
     expect([sqlite.code, sqlite.err]).to.match(/2,.*stores\.users\.kind.* is sqlite/s)

@@ -5,11 +5,11 @@ import { type ExitCode, printed, remark, warn } from '../output.ts'
 import { type GlobalOptions, tenantHere } from '../settings.ts'
 
 export interface AdoptOptions {
-  readonly adopt?: true
-  readonly usersTable: string
-  readonly linksTable: string
-  readonly tokensTable: string
+  /** The table of the users; `true` for its usual name. */
+  readonly adopt?: string | true
   readonly back?: true
+  /** The tables whose keys are not turned. */
+  readonly staying?: readonly string[]
 }
 
 /**
@@ -27,10 +27,10 @@ export async function printAdoption(options: GlobalOptions & AdoptOptions): Prom
   if (adoption === undefined) {
     throw settingsFault('stores.users.kind', `is ${stores.users.kind}: no table of an app can refer to its users`)
   }
-  const { usersTable, linksTable, tokensTable, back: isBack = false } = options
+  const usersTable = options.adopt === true ? 'user' : options.adopt
   const own = { ...placed(stores.users, dataFolder), ...commandOptions(tenant, warn) }
   // The tables of fastapi-users itself are not used any more, and the way back needs them as they are.
-  const staying = [linksTable, tokensTable]
+  const { back: isBack = false, staying = ['oauth_account', 'accesstoken'] } = options
   const { sql, turned, problems } = await namingRoles(['users'], () => adoption(own, { usersTable, isBack, staying }))
   for (const problem of problems) warn(problem)
   if (sql === null) remark('There is no foreign key to turn')

@@ -23,7 +23,7 @@ export function addTransferCommands(
     .option('--users-table <name>', '(SQL) the table of the users', 'user')
     .option('--links-table <name>', '(SQL) the table of the links to providers', 'oauth_account')
     .option('--tokens-table <name>', '(SQL) the table of the sessions, if there is one')
-    .option('--field <field=column>', '(SQL) the column of a field; may be repeated', listed, [])
+    .option('--field <field=column>', '(SQL) the column of a field; may be repeated', listed)
     .action(async (file: string, options: FormerOptions & { withHashes?: true; toFastapiUsers?: true }) => {
       const all = { ...globalOptions(), ...options, file }
       if (options.toFastapiUsers) {
@@ -50,17 +50,19 @@ export function addTransferCommands(
   program
     .command('import')
     .description('Move the users of an app with fastapi-users')
-    .enablePositionalOptions() // a command of this group may have the same options
-    .option('--adopt', 'print the SQL that turns the foreign keys of the app to the users in PostgreSQL')
+    // Commands of this group cannot have options of these names: commander would give them to the group.
+    .option('--adopt [users-table]', 'print the SQL that turns foreign keys of the app to the users in PostgreSQL')
     .option('--back', 'print the SQL that turns them back')
-    .option('--users-table <name>', 'the table of the users', 'user')
-    .option('--links-table <name>', 'the table of the links to providers', 'oauth_account')
-    .option('--tokens-table <name>', 'the table of the sessions', 'accesstoken')
+    .option(
+      '--staying <table>',
+      'a table whose keys stay; may be repeated (default: oauth_account, accesstoken)',
+      listed,
+    )
     .action(async (options: AdoptOptions) => {
       ended(await (await import('./adopt.ts')).printAdoption({ ...globalOptions(), ...options }))
     })
 }
 
-function listed(one: string, all: readonly string[]): readonly string[] {
+function listed(one: string, all: readonly string[] = []): readonly string[] {
   return [...all, one]
 }

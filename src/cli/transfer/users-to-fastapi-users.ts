@@ -11,7 +11,7 @@ export interface FormerOptions {
   readonly linksTable: string
   readonly tokensTable?: string
   /** `field=column`, each. */
-  readonly field: readonly string[]
+  readonly field?: readonly string[]
 }
 
 /**
@@ -67,7 +67,7 @@ export async function exportToFastApiUsers(
   })
 }
 
-function tablesOf({ usersTable, linksTable, tokensTable, field }: FormerOptions): FormerTables | null {
+function tablesOf({ usersTable, linksTable, tokensTable, field = [] }: FormerOptions): FormerTables | null {
   const columns = new Map<string, string>()
   for (const one of field) {
     const [name = '', column = '', ...more] = one.split('=')
