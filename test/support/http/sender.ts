@@ -1,5 +1,7 @@
 import { Agent, request } from 'node:http'
 
+const [json, form] = ['application/json', 'application/x-www-form-urlencoded']
+
 type Texts = Readonly<Record<string, string>>
 
 export interface Timed {
@@ -11,6 +13,7 @@ export interface Timed {
 /** Sends requests without a check of their answers: for many requests, and to measure answer times. */
 export interface Sender {
   postJson(path: string, body: unknown): Promise<Timed>
+  patchJson(path: string, body: unknown, headers?: Texts): Promise<Timed>
   postForm(path: string, fields: Texts, headers?: Texts): Promise<Timed>
   get(path: string, headers?: Texts): Promise<Timed>
   close(): void
@@ -36,15 +39,16 @@ export function sender(url: string, connections = 1): Sender {
     })
   }
 
-  function post(path: string, type: string, body: string, headers: Texts = {}): Promise<Timed> {
+  function sendBody(method: string, path: string, type: string, body: string, headers: Texts = {}): Promise<Timed> {
     const described = { 'Content-Type': type, 'Content-Length': `${Buffer.byteLength(body)}` }
-    return send('POST', path, { ...described, ...headers }, body)
+    return send(method, path, { ...described, ...headers }, body)
   }
 
   return {
-    postJson: (path, body) => post(path, 'application/json', JSON.stringify(body)),
+    postJson: (path, body) => sendBody('POST', path, json, JSON.stringify(body)),
+    patchJson: (path, body, headers) => sendBody('PATCH', path, json, JSON.stringify(body), headers),
     postForm(path, fields, headers) {
-      return post(path, 'application/x-www-form-urlencoded', new URLSearchParams(fields).toString(), headers)
+      return sendBody('POST', path, form, new URLSearchParams(fields).toString(), headers)
     },
     get: (path, headers = {}) => send('GET', path, headers),
     close: () => agent.destroy(),
