@@ -7,9 +7,11 @@ import { eventually } from './support/eventually.ts'
 import { call, goodPassword, logIn, logInByCookie, register, type Sent } from './support/http/client.ts'
 import { inTime } from './support/in-time.ts'
 import { environmentOf, startCommand } from './support/process/commands.ts'
-import { type Fault, type FaultProxy, faultProxy } from './support/servers/fault-proxy.ts'
+import { quickest } from './support/scenes/quickest.ts'
+import { type Fault, faultProxy } from './support/servers/fault-proxy.ts'
 import { sharedMongo } from './support/servers/mongo-server.ts'
-import { needsDeployment, onMongoAndRedis } from './support/services/deployments.ts'
+import { sharedPostgres } from './support/servers/postgres-server.ts'
+import { needsDeployment, onMongoAndRedis, onPostgres } from './support/services/deployments.ts'
 import { startTestService, type TestService } from './support/services/service.ts'
 import { goodSecret } from './support/services/settings.ts'
 import { executable, scratchFolder } from './support/services/spawned-service.ts'
@@ -43,9 +45,11 @@ async function expectStatuses(url: string, expected: Readonly<Record<string, rea
   )
   const statuses = Object.fromEntries(outcomes.map(([name, { status }]) => [name, status]))
   expect(statuses).to.deep.equal(Object.fromEntries(Object.entries(expected).map(([name, [, one]]) => [name, one])))
-  for (const [name, { status, retryAfter, milliseconds }] of outcomes) {
+  for (const [name, { status, retryAfter, body, milliseconds }] of outcomes) {
     expect(milliseconds, `ms until ${name}`).to.be.below(inTime)
-    if (status === 503) expect(retryAfter, name).to.match(/^\d+$/)
+    if (status !== 503) continue
+    expect(retryAfter, name).to.match(/^\d+$/)
+    expect(body, name).to.have.property('detail', 'SERVICE_UNAVAILABLE')
   }
 }
 
@@ -66,6 +70,7 @@ const post = (path: string, sent: Sent): Request => ({ method: 'POST', path, ...
 const newcomer = () => ({ json: { email: `${randomUUID()}@example.com`, password: goodPassword } })
 const resident = 'resident@example.com'
 const credentials = { form: { username: resident, password: goodPassword } }
+const rolesOf = { redis: ['sessions', 'tokens'], mongo: ['users'], postgres: ['users', 'sessions', 'tokens'] }
 const tokenNobodyHas = 'A'.repeat(43)
 /** Waits until `/readyz` names this store alone. */
 async function readinessBlames(url: string, store: string, roles: readonly string[]): Promise<void> {
@@ -73,14 +78,22 @@ async function readinessBlames(url: string, store: string, roles: readonly strin
   await passes(async () => expect((await outcomeOf(url, get('/readyz'))).body).to.deep.equal(wanted))
 }
 
-/** A service with users in MongoDB, sessions and tokens in Redis, and a network between them that can fail. */
+type Store = 'mongo' | 'redis' | 'postgres'
+
+/** The stores of a service, and a network between them that can fail. */
 interface Site {
-  readonly mongo: FaultProxy
-  readonly redis: FaultProxy
   readonly settings: Readonly<Record<string, string>>
+  set(store: Store, fault: Fault): Promise<void>
   close(): Promise<void>
 }
 
+const common = {
+  ...quickest,
+  PORTCULLIS_SECRET: goodSecret,
+  PORTCULLIS_LIMITS__TOKENS_PER_ADDRESS: '1000', // the resident asks at each outage
+}
+
+/** Users are in MongoDB, sessions and tokens in Redis. */
 async function openSite(redisPort: number): Promise<Site> {
   const url = (await sharedMongo()).url()
   const mongo = await faultProxy(Number(new URL(url).port))
@@ -89,22 +102,36 @@ async function openSite(redisPort: number): Promise<Site> {
   proxied.port = `${mongo.port}`
   proxied.searchParams.set('directConnection', 'true') // a replica set would name its own ports
   return {
-    mongo,
-    redis,
     settings: {
-      PORTCULLIS_SECRET: goodSecret,
+      ...common,
       PORTCULLIS_STORES__USERS__KIND: 'mongo',
       PORTCULLIS_STORES__USERS__URL: proxied.href,
       PORTCULLIS_STORES__SESSIONS__KIND: 'redis',
       PORTCULLIS_STORES__SESSIONS__URL: `redis://127.0.0.1:${redis.port}`,
       PORTCULLIS_STORES__TOKENS__KIND: 'redis',
       PORTCULLIS_STORES__TOKENS__URL: `redis://127.0.0.1:${redis.port}`,
-      PORTCULLIS_LIMITS__TOKENS_PER_ADDRESS: '1000', // the resident asks at each outage
     },
+    set: (store, fault) => (store === 'redis' ? redis : mongo).set(fault),
     async close() {
       await mongo.close()
       await redis.close()
       await dropDatabase(url)
+    },
+  }
+}
+
+/** PostgreSQL stores everything. */
+async function openPostgresSite(): Promise<Site> {
+  const settings = await onPostgres.settings()
+  const proxied = new URL(settings.PORTCULLIS_STORES__USERS__URL ?? '')
+  const proxy = await faultProxy(Number(proxied.port))
+  proxied.port = `${proxy.port}`
+  return {
+    settings: { ...common, ...settings, PORTCULLIS_STORES__USERS__URL: proxied.href },
+    set: (_, fault) => proxy.set(fault),
+    async close() {
+      await proxy.close()
+      await onPostgres.remove(settings)
     },
   }
 }
@@ -136,7 +163,7 @@ async function openInhabited(site: Site) {
     'forgot password': [post('/auth/forgot-password', { json: { email: resident } }), 202],
   })
 
-  const withoutMongo = (): Expected => ({
+  const withoutUsers = (): Expected => ({
     alive: [get('/healthz'), 200],
     'read with a cookie': [get('/users/me', { cookie }), 503],
     'read with a JWT': [get('/users/me', { bearer }), 503],
@@ -166,7 +193,7 @@ async function openInhabited(site: Site) {
     url,
     reading: get('/users/me', { bearer }),
     withoutRedis,
-    withoutMongo,
+    withoutUsers,
     withEverything,
     stop: () => service.stop(),
 
@@ -183,6 +210,7 @@ describe('an outage of a store', () => {
 
   before(async function () {
     await needsDeployment(this, onMongoAndRedis)
+    await needsDeployment(this, onPostgres)
     needsRedisServer(this)
     redis = await startRedis()
   })
@@ -192,18 +220,18 @@ describe('an outage of a store', () => {
     await redis?.close()
   })
 
-  async function aSite(): Promise<Site> {
-    const site = await openSite(redis.port)
+  async function aSite(store?: Store): Promise<Site> {
+    const site = await (store === 'postgres' ? openPostgresSite() : openSite(redis.port))
     sites.push(site)
     return site
   }
 
   describe('when the service starts', () => {
-    async function startedWithout(store: 'redis' | 'mongo', fault: Fault) {
-      const site = await aSite()
-      await site[store].set(fault)
+    async function startedWithout(store: Store, fault: Fault) {
+      const site = await aSite(store)
+      await site.set(store, fault)
       const service = await startTestService(site.settings)
-      const roles = store === 'redis' ? ['sessions', 'tokens'] : ['users']
+      const roles = rolesOf[store]
       const logged = (msg: string): boolean =>
         service.logLines.some((line) => {
           const { msg: said, store: about, roles: of } = JSON.parse(line)
@@ -217,7 +245,7 @@ describe('an outage of a store', () => {
       ).to.equal(false)
 
       async function comesUp(): Promise<void> {
-        await site[store].set('pass')
+        await site.set(store, 'pass')
         await passes(() => expectStatuses(service.url, { ready: [get('/readyz'), 200] }))
         expect(logged('the store answers now')).to.equal(true)
       }
@@ -240,8 +268,8 @@ describe('an outage of a store', () => {
       await stop()
     }
 
-    async function withoutMongo(fault: Fault): Promise<void> {
-      const { url, comesUp, stop } = await startedWithout('mongo', fault)
+    async function withoutUsers(store: Store, fault: Fault): Promise<void> {
+      const { url, comesUp, stop } = await startedWithout(store, fault)
       await expectStatuses(url, {
         alive: [get('/healthz'), 200],
         ready: [get('/readyz'), 503],
@@ -257,19 +285,21 @@ describe('an outage of a store', () => {
 
     async function withoutEither(): Promise<void> {
       const faults = ['refuse', 'black-hole'] as const
-      await Promise.all([...faults.map(withoutRedis), ...faults.map(withoutMongo)])
+      await Promise.all(
+        faults.flatMap((fault) => [withoutRedis(fault), withoutUsers('mongo', fault), withoutUsers('postgres', fault)]),
+      )
     }
 
     async function withAnotherSecret(): Promise<void> {
-      const { settings, mongo } = await aSite()
+      const { settings, set } = await aSite()
       const first = await startTestService(settings)
       await first.stop()
-      await mongo.set('refuse')
+      await set('mongo', 'refuse')
       const env = { ...settings, PORTCULLIS_SECRET: [...goodSecret].reverse().join(''), PORTCULLIS_HTTP__PORT: '0' }
       const command = startCommand([process.execPath, executable, 'serve'], scratchFolder(), environmentOf(env))
       const port = (await command.says(/"port":(\d+),"msg":"listening"/))[1]
       await expectStatuses(`http://localhost:${port}`, { alive: [get('/healthz'), 200], ready: [get('/readyz'), 503] })
-      await mongo.set('pass')
+      await set('mongo', 'pass')
       expect(await command.ended).to.equal(2)
       expect(command.output.error).to.match(
         /^portcullis: wrong settings:\n.*secret.*is not the one this user store was started with: /m,
@@ -286,57 +316,69 @@ describe('an outage of a store', () => {
   })
 
   describe('while the service runs', () => {
-    // Outages are mostly waiting, so one site is without Redis while the other is without MongoDB.
-    let one: Site
-    let other: Site
-    let first: Awaited<ReturnType<typeof openInhabited>>
-    let second: Awaited<ReturnType<typeof openInhabited>>
+    // Outages are mostly waiting, so each of three sites is without another store at the same time.
+    const stores = ['redis', 'mongo', 'postgres'] as const
+    const inhabited = new Map<Store, Awaited<ReturnType<typeof openInhabited>> & Pick<Site, 'set'>>()
 
     before(async () => {
-      one = await aSite()
-      other = await aSite()
-      first = await openInhabited(one)
-      second = await openInhabited(other)
+      for (const store of stores) {
+        const site = await aSite(store)
+        inhabited.set(store, { ...(await openInhabited(site)), set: site.set })
+      }
     })
 
     after(async () => {
-      await first?.stop()
-      await second?.stop()
+      for (const { stop } of inhabited.values()) await stop()
     })
 
     afterEach(async () => {
-      await one.redis.set('pass')
-      await other.mongo.set('pass')
+      for (const [store, { set }] of inhabited) await set(store, 'pass')
     })
 
-    async function withoutRedis(fault: Fault): Promise<void> {
-      await one.redis.set(fault)
-      await expectStatuses(first.url, first.withoutRedis())
-      await readinessBlames(first.url, 'redis', ['sessions', 'tokens'])
-      await one.redis.set('pass')
-      await first.recovers()
+    function siteWithout(store: Store) {
+      const site = inhabited.get(store)
+      if (site === undefined) throw new Error(`no site for ${store}`)
+      return site
     }
 
-    async function withoutMongo(fault: Fault): Promise<void> {
-      await other.mongo.set(fault)
-      await expectStatuses(second.url, second.withoutMongo())
-      await readinessBlames(second.url, 'mongo', ['users'])
-      await other.mongo.set('pass')
-      await second.recovers()
+    async function answersWithout(store: Store): Promise<void> {
+      const { url, withoutRedis, withoutUsers } = siteWithout(store)
+      await expectStatuses(url, store === 'redis' ? withoutRedis() : withoutUsers())
+      await readinessBlames(url, store, rolesOf[store])
+    }
+
+    async function isWithout(store: Store, fault: Fault): Promise<void> {
+      const { set, recovers } = siteWithout(store)
+      await set(store, fault)
+      await answersWithout(store)
+      await set(store, 'pass')
+      await recovers()
     }
 
     for (const fault of ['refuse', 'black-hole', 'reset'] as const) {
       it(`causes 503, in time, for the requests that need the store and for no others (${fault})`, async () => {
-        await Promise.all([withoutRedis(fault), withoutMongo(fault)])
+        await Promise.all(stores.map((store) => isWithout(store, fault)))
       })
     }
 
+    it('causes the same while the processes of PostgreSQL stand still', async () => {
+      const stopped = (await sharedPostgres()).processes()
+      for (const pid of stopped) process.kill(pid, 'SIGSTOP')
+      try {
+        await answersWithout('postgres')
+      } finally {
+        for (const pid of stopped) process.kill(pid, 'SIGCONT')
+      }
+      await siteWithout('postgres').recovers()
+    })
+
     it('is not assumed when the store is only slow', async () => {
+      const { url, set, withEverything } = siteWithout('redis')
       const slow: Fault = { latency: 50 } // each way
-      await one.redis.set(slow)
-      await one.mongo.set(slow)
-      await expectStatuses(first.url, first.withEverything())
-      await one.mongo.set('pass')
+      await set('redis', slow)
+      await set('mongo', slow)
+      await expectStatuses(url, withEverything())
+      await set('mongo', 'pass')
     })
   })
 })
