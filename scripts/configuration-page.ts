@@ -146,7 +146,7 @@ unchanged, and so does a client that was generated from its \`/openapi.json\`. A
 have a preset of its own; the document follows the preset of the whole service.
 
 The preset never lets a state of a sign-in at a provider be used twice, never turns PKCE off, and never turns \`associateByEmail\` on.
-It cannot know the arguments of your routers: [fastapi-users.md](fastapi-users.md#settings-for-arguments-of-fastapi-users) has their
+It cannot know the arguments of your routers: [moving-from-fastapi-users.md](moving-from-fastapi-users.md#settings-for-arguments-of-fastapi-users) has their
 settings, such as those for \`requires_verification=True\`. [fastapi-users-tests.md](fastapi-users-tests.md) has the result of the tests of
 fastapi-users.`
 

@@ -144,6 +144,15 @@ describe('the pages of settings, handlers and tenants', () => {
     expect(storeRoles.map((role) => settings.stores[role].kind)).to.deep.equal(['mongo', 'redis', 'redis'])
   })
 
+  it('show valid settings of a move from fastapi-users', async () => {
+    const file = JSON.parse(theBlock(blocksOf(projectFile('docs/moving-from-fastapi-users.md')), 'json', 'moving'))
+    const { settings } = await folder.load(file, {
+      PORTCULLIS_SECRET: goodSecret,
+      PORTCULLIS_STORES__USERS__URL: 'postgres://127.0.0.1/app',
+    })
+    expect([settings.ids, settings.compat.nullBodies]).to.deep.equal(['uuid', true])
+  })
+
   for (const mark of ['tenants', 'hosts']) {
     it(`show valid settings of tenants: ${mark}`, async () => {
       const file = JSON.parse(theBlock(blocksOf(projectFile('docs/tenants.md')), 'json', mark))

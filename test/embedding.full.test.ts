@@ -22,7 +22,7 @@ function snippetsOf(document: string): Snippet[] {
   })
 }
 
-const snippets = ['docs/embedding.md', 'docs/koa.md', 'docs/fastapi-users.md'].flatMap(snippetsOf)
+const snippets = ['docs/embedding.md', 'docs/koa.md'].flatMap(snippetsOf)
 
 /** Packages that a program with use cases on SQLite does not need. */
 const unwanted = /^(koa|@koa\/.*|koa-.*|mongodb|bson|ioredis|simple-oauth2|joi|openid-client|undici|bcrypt|commander)$/
