@@ -55,7 +55,17 @@ const rules: readonly Rule[] = [
   adapter('mail', ['nodemailer', 'mustache']),
   { ...adapter('metrics', ['prom-client']), files: [lib, domain, application, /^adapters\/metrics\//] },
   adapter('tenants', []),
-  adapter('transfer', ['typebox']),
+  {
+    ...adapter('transfer', ['typebox', 'pg', 'better-sqlite3', 'mongodb', 'ioredis']),
+    files: [
+      lib,
+      domain,
+      ports,
+      /^adapters\/transfer\//,
+      /^adapters\/stores\/(store-backend|postgres\/connection\/(address|faults)|sqlite\/faults)\.ts$/,
+      /^adapters\/stores\/(mongo\/connection\/(address|outages)|redis\/address)\.ts$/,
+    ],
+  },
   adapter('oauth', ['simple-oauth2', 'openid-client', 'undici', 'jsonwebtoken', 'typebox']),
   {
     folder: /^config\/composition\/container\.ts$/,
