@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { ExitCode } from '../output.ts'
 import type { GlobalOptions } from '../settings.ts'
 import type { AdoptOptions } from './adopt.ts'
+import type { FormerOptions as ImportFormerOptions } from './import-fastapi-users.ts'
 import type { FormerOptions } from './users-to-fastapi-users.ts'
 
 /** Adds the commands that move users between deployments. Each loads its own modules. */
@@ -47,7 +48,7 @@ export function addTransferCommands(
       ended(await importUsersFile({ ...globalOptions(), ...options, file, report }))
     })
 
-  program
+  const importing = program
     .command('import')
     .description('Move the users of an app with fastapi-users')
     // Commands of this group cannot have options of these names: commander would give them to the group.
@@ -60,6 +61,35 @@ export function addTransferCommands(
     )
     .action(async (options: AdoptOptions) => {
       ended(await (await import('./adopt.ts')).printAdoption({ ...globalOptions(), ...options }))
+    })
+  importing
+    .command('fastapi-users')
+    .description(
+      'Store the users of a fastapi-users 15 application with links, logins and own fields, after a dry run. It may be repeated',
+    )
+    .requiredOption(
+      '--from <url>',
+      'its database: postgresql://…, sqlite:… or mongodb://…, also as SQLAlchemy writes it',
+    )
+    .option('--sessions <url>', 'its Redis with stored logins: redis://…')
+    .option('--sessions-prefix <text>', 'the key_prefix of RedisStrategy (default: fastapi_users_token:)')
+    .option('--users-table <name>', 'the table or collection of users (default: user, or User of Beanie)')
+    .option('--links-table <name>', 'the table of linked accounts (default: oauth_account)')
+    .option('--tokens-table <name>', 'the table of stored logins (default: accesstoken, or AccessToken of Beanie)')
+    .option(
+      '--column <ours=theirs>',
+      'another name of a column, such as links.oauth_name=provider; may be repeated',
+      listed,
+    )
+    .option('--field <name=column>', 'the column of an own field, if its name differs; may be repeated', listed)
+    .option('--lifetime <seconds>', 'the lifetime_seconds of DatabaseStrategy, or none')
+    .option('--distrust-verified', 'do not trust that verified users own their addresses')
+    .option('--dry-run', 'only print what would be stored')
+    .option('--yes', 'do not ask, and make no dry run')
+    .option('--report <file>', 'the file with what was not stored', 'fastapi-users.report.jsonl')
+    .action(async (options: ImportFormerOptions) => {
+      const { importFastapiUsers } = await import('./import-fastapi-users.ts')
+      ended(await importFastapiUsers({ ...globalOptions(), ...options }))
     })
 }
 
