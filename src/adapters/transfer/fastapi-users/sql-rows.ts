@@ -61,9 +61,9 @@ export async function openSqlRows(database: SqlDatabase, options: FastapiUsersOp
     if (isOrdered !== null) conditions.push(isOrdered)
     if (after !== null) conditions.push(`${id} > ${dialect.first}`)
     return query(
-      `SELECT key, ${ofUser.outer}
-        FROM (SELECT ${id} AS id, ${text(id)} AS key, ${ofUser.inner} FROM ${users?.name}
-          WHERE ${conditions.join(' AND ')} ORDER BY ${id} LIMIT ${pageSize}) AS page ORDER BY id`,
+      `SELECT source_key, ${ofUser.outer}
+        FROM (SELECT ${id} AS source_id, ${text(id)} AS source_key, ${ofUser.inner} FROM ${users?.name}
+          WHERE ${conditions.join(' AND ')} ORDER BY ${id} LIMIT ${pageSize}) AS page ORDER BY source_id`,
       after === null ? [] : [after],
     )
   }
@@ -116,19 +116,21 @@ export async function openSqlRows(database: SqlDatabase, options: FastapiUsersOp
       if (pass === 'other') return others(after)
       return database.snapshot(async (query) => {
         const rows = await pageOfUsers(query, pass, after)
-        const keys = rows.map(({ key }) => String(key))
+        const keys = rows.map(({ source_key }) => String(source_key))
         const byName = links === null ? '' : `${column(links, 'oauth_name')}, ${column(links, 'account_id')}`
         const linksOf = await belonging(query, links, keys, byName, maxLinks + 1)
         const byAge = tokens === null ? '' : `${column(tokens, 'created_at')} DESC`
         const tokensOf = await belonging(query, tokens, keys, byAge, maxTokens)
         return rows.map((row): SourceRow => {
-          const key = String(row.key)
+          const key = String(row.source_key)
           const values = Object.entries(ofUser.valuesOf(row))
           return {
             key,
             user: Object.fromEntries(values.filter(([name]) => !name.startsWith(fieldPrefix))),
             fields: Object.fromEntries(
-              values.filter(([name]) => name.startsWith(fieldPrefix)).map(([name, value]) => [name.slice(6), value]),
+              values
+                .filter(([name]) => name.startsWith(fieldPrefix))
+                .map(([name, value]) => [name.slice(fieldPrefix.length), value]),
             ),
             links: linksOf.get(key) ?? [],
             tokens: tokensOf.get(key) ?? [],
