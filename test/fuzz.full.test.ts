@@ -187,7 +187,7 @@ for (const [title, files, isFuzzed] of [
 ] as const)
   describe(`requests made up from /openapi.json${title}`, function () {
     this.timeout(600_000)
-    const count = rounds(title === '' ? 60 : 40, 3_000)
+    const count = rounds(title === '' ? 100 : 60, 3_000)
     let service: TestService
     let operations: readonly Operation[]
 
