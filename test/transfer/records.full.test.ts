@@ -16,6 +16,7 @@ import { noFieldRules, noFields } from '../../src/domain/fields.ts'
 import { anAccount, aSession, aUser } from '../../src/testing/builders.ts'
 import { skipIfMissing } from '../support/servers/obstacles.ts'
 import { mongoUnderTest } from '../support/stores/mongo.ts'
+import { recovers } from '../support/stores/outages.ts'
 import { postgresUnderTest } from '../support/stores/postgres.ts'
 import { sqliteUnderTest } from '../support/stores/sqlite.ts'
 
@@ -125,21 +126,22 @@ describe('an export of users', () => {
       for (const { start } of suites) skipIfMissing(this, (await start?.()) ?? null)
       const first = await from.open()
       await fill(first)
-      const file = await exported(first)
+      const file = await recovers(() => exported(first))
       expect((await stat(file)).mode & 0o777).to.equal(0o600)
       const text = await readFile(file, 'utf8')
       for (const to of suites) {
         const second = await to.open()
         const source = await opened(file)
-        const { counts, problems, digest } = await imported(second, source)
+        // A busy server may answer too late. Then the operator runs the import again.
+        const { counts, problems, digest } = await recovers(() => imported(second, source))
         expect(problems).to.deep.equal([])
-        expect([counts.stored, counts.sessions, counts.endedIds]).to.deep.equal([250, 3, 2])
+        expect([counts.stored + counts.unchanged, counts.refused, counts.endedIds]).to.deep.equal([250, 0, 2])
         expect(digest).to.equal(source.end()?.digest)
-        const back = await readFile(await exported(second), 'utf8')
+        const back = await readFile(await recovers(() => exported(second)), 'utf8')
         const [theirs, ours] = [back.split('\n'), text.split('\n')]
         for (const [at, line] of ours.entries()) expect(theirs[at]).to.equal(line)
         expect(back).to.equal(text)
-        const again = await imported(second, source)
+        const again = await recovers(() => imported(second, source))
         expect([again.counts.unchanged, again.counts.stored, again.counts.sessions]).to.deep.equal([250, 0, 0])
         expect(await portsFor('users', 'the store', second.store).outbox.count('waiting', 10)).to.equal(0)
         await source.close()

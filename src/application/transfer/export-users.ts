@@ -17,7 +17,7 @@ interface Needs {
 }
 
 /** Users that are read at once. */
-const pageSize = 100
+const pageSize = 32
 const maxSessions = 1000
 
 /**

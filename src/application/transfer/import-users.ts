@@ -67,7 +67,7 @@ interface Outcome {
 }
 
 /** Records that are imported at once, and between two cursors. */
-const batchSize = 100
+const batchSize = 32
 const maxTries = 5
 /** Sessions of one user; the newest go first. */
 const maxSessions = 1000
