@@ -233,6 +233,7 @@ for (const { name, start, open } of suites) {
         arriving({ passwordHash: `$2b$16$${'a'.repeat(53)}` }),
         arriving({ passwordHash: '{SHA}plain' }),
         arriving({ passwordHash: '' }),
+        arriving({ lacks: ['a linked account: it is too large'] }),
         arriving({ fields: { note: 'a\0b' } }),
         arriving({ fields: { note: '\ud800' } }),
         arriving({ fields: { note: 'x'.repeat(9000) } }),

@@ -1,6 +1,6 @@
 import type { Session } from '../../domain/session.ts'
 
-/** What another system or a file says about one user. Nothing of it was checked. */
+/** A user as another system or a file describes it. Nothing of it was checked. */
 export interface ArrivingUser {
   readonly type: 'user'
   readonly id: string
@@ -26,6 +26,8 @@ export interface ArrivingUser {
   } | null
   /** `null` if no credentials of another system go on; otherwise the text to which its reset links are bound. */
   readonly former: { readonly hashText: string | null } | null
+  /** The parts of the user that the source cannot read, in words for the operator. */
+  readonly lacks?: readonly string[]
 }
 
 /** A link to an account at a provider. */

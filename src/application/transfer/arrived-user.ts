@@ -37,6 +37,12 @@ export interface Origin {
   readonly isSealedByOther: boolean
 }
 
+/** The id of a record; `null` if it is none of the kind of the store. */
+export function arrivedId({ ids }: Pick<ArrivedNeeds, 'ids'>, record: ArrivingUser): UserId | null {
+  const id = parseUserId(record.id)
+  return id !== null && kindOf(id) === ids ? id : null
+}
+
 /** The user of a record, or the objection to the whole of it. */
 export function arrivedUser(
   needs: ArrivedNeeds,
@@ -45,12 +51,12 @@ export function arrivedUser(
   existing: User | null,
 ): Arrived | { readonly objection: string } {
   const { ids, clock, parseEmail } = needs
-  const id = parseUserId(record.id)
-  if (id === null || kindOf(id) !== ids) return { objection: `the id is no ${ids}` }
+  const id = arrivedId(needs, record)
+  if (id === null) return { objection: `the id is no ${ids}` }
   const parsed = parseEmail(record.email)
   if ('objection' in parsed) return { objection: `the address is refused: ${parsed.objection}` }
 
-  const remarks: string[] = []
+  const remarks = [...(record.lacks ?? [])]
   const remark = (text: string): void => void remarks.push(text)
   const now = clock()
   const createdAt = record.createdAt ?? existing?.createdAt ?? now

@@ -3,7 +3,7 @@ import { keyOf } from '../../domain/fields.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { Arrival, ArrivingEnd, ArrivingSession, ArrivingUser, UserSource } from '../ports/user-source.ts'
-import { type ArrivedNeeds, accountKey, arrivedUser, type Origin } from './arrived-user.ts'
+import { type ArrivedNeeds, accountKey, arrivedId, arrivedUser, type Origin } from './arrived-user.ts'
 import type { ImportTarget } from './import-target.ts'
 import { importedSession } from './imported-session.ts'
 import { rehearsalOf } from './rehearsal.ts'
@@ -126,23 +126,20 @@ export class ImportUsers {
 
   async #importUser(target: ImportTarget, record: ArrivingUser, origin: Origin): Promise<Outcome> {
     for (let tries = 0; tries < maxTries; tries++) {
-      const before = arrivedUser(this.#needs, record, origin, null)
-      if ('objection' in before) return refused(record, before.objection)
-      const existing = await target.users.find(before.user.id)
+      const id = arrivedId(this.#needs, record)
+      const existing = id === null ? null : await target.users.find(id)
       if (existing !== null && existing.imported?.digest === origin.digest) {
         const sessions = await this.#importLogins(target, record, existing, false)
-        return outcomeOf(record, { unchanged: 1, sessions: sessions.count }, sessions.remarks)
+        const problems = [...(record.lacks ?? []), ...sessions.remarks]
+        return outcomeOf(record, { unchanged: 1, sessions: sessions.count }, problems)
       }
-      if (existing !== null && existing.imported === null)
+      if (existing !== null && existing.imported === null) {
         return refused(record, 'a user who was not imported has this id')
+      }
       if (existing !== null && existing.imported?.version !== existing.version) {
         return refused(record, 'it has changed in the source, and the user has changed here: the user stays as here')
       }
-      const written = await write(
-        target.users,
-        existing === null ? before : arrivedUser(this.#needs, record, origin, existing),
-        existing,
-      )
+      const written = await write(target.users, arrivedUser(this.#needs, record, origin, existing), existing)
       if (written === 'stale') continue
       if ('objection' in written) return refused(record, written.objection)
       const { user, remarks } = written

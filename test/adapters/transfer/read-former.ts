@@ -25,11 +25,17 @@ export async function readFormer(from: string, more: Partial<FastapiUsersOptions
       arrivals,
       warnings,
       users: records.filter((one): one is ArrivingUser => one.type === 'user'),
-      reasons: records.flatMap((one) => (one.type === 'unreadable' ? [one.reason] : [])),
+      reasons: records.flatMap(reasonsOf),
     }
   } finally {
     await source.close()
   }
+}
+
+function reasonsOf(record: Arrival['record']): readonly string[] {
+  if (record.type === 'unreadable') return [record.reason]
+  const lacks = record.type === 'user' ? (record.lacks ?? []) : []
+  return lacks.length === 0 ? [] : [['user', record.id, `lacks something; ${lacks.join('; ')}`].join(' ')]
 }
 
 export function userOf({ users }: { readonly users: readonly ArrivingUser[] }, email: string): ArrivingUser {

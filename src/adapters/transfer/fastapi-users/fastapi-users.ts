@@ -29,10 +29,7 @@ export async function openFastapiUsers(options: FastapiUsersOptions): Promise<Us
       for (;;) {
         const page = await rows.page(pass, last)
         for (const row of page) {
-          const cursor = `${pass}:${row.key}`
-          const { record, digest, lost } = recordOf(row, sessions.get(idOf(row)) ?? [], options)
-          yield { cursor, digest, record }
-          for (const part of lost) yield { cursor, digest, record: part }
+          yield { cursor: `${pass}:${row.key}`, ...recordOf(row, sessions.get(idOf(row)) ?? [], options) }
           last = row.key
         }
         if (page.length === 0) break

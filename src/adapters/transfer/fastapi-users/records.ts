@@ -16,10 +16,10 @@ type Needs = Pick<FastapiUsersOptions, 'lifetimeSeconds' | 'distrustVerified' | 
 interface Read {
   readonly record: ArrivingUser | UnreadableRecord
   readonly digest: string
-  /** Parts of the user that cannot be read. */
-  readonly lost: readonly UnreadableRecord[]
 }
 
+/** Further reasons for one record say nothing new. */
+const maxReasons = 10
 /** Nobody is logged in for longer after the move. */
 const longestSeconds = 90 * 86_400
 /** By this form alone a stored login is recognised. */
@@ -35,13 +35,13 @@ export function recordOf(row: SourceRow, inRedis: readonly RedisSession[], needs
   const user = row.fault === null ? attempt(() => userOf(id, row.user, row.fields, needs), reasons) : null
   if (user === null) {
     const record = unreadable(id, reasons)
-    return { record, digest: digestOfJson([id, row.user.email, ...reasons]), lost: [] }
+    return { record, digest: digestOfJson([id, row.user.email, ...reasons]) }
   }
   const { accounts, sessions, lost } = belongings(row, inRedis, user, needs)
   const record: ArrivingUser = { ...user, accounts, sessions }
-  const parts = lost.length === 0 ? [] : [unreadable('', [`user ${id} lacks something`, ...lost])]
   // Each import brings new logins anyway. With them, the digest would change when one of them ends.
-  return { record, digest: digestOfJson({ ...record, sessions: [] }), lost: parts }
+  const digest = digestOfJson({ ...record, sessions: [] })
+  return { record: { ...record, lacks: lost.slice(0, maxReasons) }, digest }
 }
 
 /** The id as users write it: a UUID with its dashes, in small letters. */
@@ -167,7 +167,7 @@ function attempt<T>(read: () => T, reasons: string[], before = ''): T | null {
 }
 
 function unreadable(id: string, reasons: readonly string[]): UnreadableRecord {
-  return { type: 'unreadable', id: isUserId(id) ? id : null, reason: reasons.slice(0, 10).join('; ') }
+  return { type: 'unreadable', id: isUserId(id) ? id : null, reason: reasons.slice(0, maxReasons).join('; ') }
 }
 
 function text(row: Values, name: string): string {
