@@ -86,6 +86,15 @@ describe('fields of the deployer’s own in a browser', () => {
     page = watched.page
   }
 
+  /** Types a name that another user has, and expects the `message` and the focus at its input. */
+  async function typeTaken(message: string): Promise<void> {
+    await page.focus('#field-username')
+    await page.keyboard.type('tAKEN')
+    await page.keyboard.press('Enter')
+    await watched.says('#field-username-fault', message)
+    expect(await watched.focused()).to.equal('field-username')
+  }
+
   for (const [locale, { labels, tags, read, missing, part, taken, saved, open }] of Object.entries(languages)) {
     it(`are typed in the sign-up form by keyboard (${locale})`, async () => {
       const email = `ada-${locale.toLowerCase()}@example.com`
@@ -108,11 +117,7 @@ describe('fields of the deployer’s own in a browser', () => {
       await watched.expectAccessible('the sign-up form with a fault')
       for (const id of ['email', 'field-birthday']) await page.focus(`#${id}`)
       await keyboard.type(day)
-      await page.focus('#field-username')
-      await keyboard.type('tAKEN')
-      await keyboard.press('Enter')
-      await watched.says('#field-username-fault', taken)
-      expect(await watched.focused()).to.equal('field-username')
+      await typeTaken(taken)
       await keyboard.press('ControlOrMeta+a')
       await keyboard.press('Delete')
       await keyboard.press('Enter')
@@ -139,11 +144,7 @@ describe('fields of the deployer’s own in a browser', () => {
       await watched.says('#field-first_name-fault', missing)
       expect(await watched.focused()).to.equal('field-first_name')
       await keyboard.type('Eve')
-      await page.focus('#field-username')
-      await keyboard.type('tAKEN')
-      await keyboard.press('Enter')
-      await watched.says('#field-username-fault', taken)
-      expect(await watched.focused()).to.equal('field-username')
+      await typeTaken(taken)
       await watched.expectAccessible('the account page with a fault')
 
       // A program changes another field meanwhile.
