@@ -24,7 +24,7 @@ export interface Imported {
   readonly generation: number | null
   /** The text of the hash in the former system: its links for a reset are bound to it. `null`: there are no such links. */
   readonly hashText: string | null
-  /** SHA-256 of the record as it was imported, base64url. A later import compares it, to find what has changed there. */
+  /** SHA-256 of the record as it was imported, in hexadecimal. A later import compares it, to find what has changed there. */
   readonly digest: string
   /** `version` of the user after the import, to find what has changed here. */
   readonly version: number

@@ -40,8 +40,8 @@ export async function showUser({ client, ...options }: OneUser & { readonly clie
 }
 
 /**
- * Prints everything that is stored about a user as one JSON document, for a person who asks for the own data (GDPR article 15): also
- * private fields, and values of fields that are no longer declared. It has no hash, no token and no secret.
+ * Prints everything that is stored about a user as one JSON document, for a person who asks for the own data (GDPR article 15). It has
+ * private fields and values of fields that are no longer declared, but no hash, no token and no secret.
  */
 export async function exportUser(options: OneUser): Promise<ExitCode> {
   return await withUser(options, async ({ user, users }) => {

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { ExitCode } from '../output.ts'
 import type { GlobalOptions } from '../settings.ts'
 import type { AdoptOptions } from './adopt.ts'
-import type { FormerOptions as ImportFormerOptions } from './import-fastapi-users.ts'
+import type { FormerImport } from './import-fastapi-users.ts'
 import type { FormerOptions } from './users-to-fastapi-users.ts'
 
 /** Adds the commands that move users between deployments. Each loads its own modules. */
@@ -87,7 +87,7 @@ export function addTransferCommands(
     .option('--dry-run', 'only print what would be stored')
     .option('--yes', 'do not ask, and make no dry run')
     .option('--report <file>', 'the file with what was not stored', 'fastapi-users.report.jsonl')
-    .action(async (options: ImportFormerOptions) => {
+    .action(async (options: FormerImport) => {
       const { importFastapiUsers } = await import('./import-fastapi-users.ts')
       ended(await importFastapiUsers({ ...globalOptions(), ...options }))
     })

@@ -11,7 +11,7 @@ import { openRecords } from './open-records.ts'
 import { type ImportOptions, runImport } from './run-import.ts'
 
 /** The options of the command line, as given. */
-export interface FormerOptions extends ImportOptions {
+export interface FormerImport extends ImportOptions {
   readonly from: string
   readonly sessions?: string
   readonly sessionsPrefix?: string
@@ -25,13 +25,13 @@ export interface FormerOptions extends ImportOptions {
 }
 
 /** Brings the users of a fastapi-users application. Throws `SettingsFault` for wrong arguments. */
-export async function importFastapiUsers(options: FormerOptions): Promise<ExitCode> {
+export async function importFastapiUsers(options: FormerImport): Promise<ExitCode> {
   const { from, sessions, sessionsPrefix, usersTable, linksTable, tokensTable, distrustVerified = false } = options
   const columns = columnsIn(options.column ?? [])
   const lifetimeSeconds = lifetimeIn(options.lifetime)
   const records = await openRecords(options)
   try {
-    const declared = [...records.fieldRules.fields.keys()]
+    const declared = [...records.needs.fieldRules.fields.keys()]
     const source = await openFastapiUsers({
       from,
       ...(sessions !== undefined && { sessionsFrom: sessions }),

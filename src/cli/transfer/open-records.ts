@@ -43,12 +43,9 @@ export async function openRecords(options: GlobalOptions) {
     })
     const sessions = beside === null ? null : portsFor('sessions', settings.stores.sessions.kind, beside.store).sessions
     return {
-      settings,
       tenant: tenant.id,
       target: { users: declaredUsers(users, fieldRules), sessions, expiringIds, loginTimes },
       sealedBy: markOf(master, tenant.id),
-      fieldRules,
-      digest: (token: string) => keyRing.digest(token),
       needs: {
         vault: providerVault(keyRing.providerTokenKey),
         fieldRules,

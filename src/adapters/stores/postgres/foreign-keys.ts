@@ -1,6 +1,7 @@
 import type { Adoption, AdoptionOptions } from '../store-backend.ts'
 import { Unsuitable } from '../store-backend.ts'
 import type { Queries } from './connection/connection.ts'
+import { literal, quoted } from './roles.ts'
 
 interface KeyRow {
   readonly name: string
@@ -24,8 +25,6 @@ interface Place {
   readonly table: string
 }
 
-const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
-const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 const nameOf = ({ schema, table }: Place): string => `${quoted(schema)}.${quoted(table)}`
 
 const actions: Readonly<Record<string, string>> = {

@@ -1,8 +1,10 @@
 import { Unsuitable } from '../store-backend.ts'
 import { addressOf, type PostgresOptions, schemaOf } from './connection/address.ts'
 
-const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
-const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
+/** A name for SQL. */
+export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
+/** A text for SQL. */
+export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 /** For psql, as a superuser of the server. May be repeated. */
 export function rolesOf(own: PostgresOptions, app: string): string {
