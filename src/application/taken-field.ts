@@ -1,8 +1,11 @@
 import type { User } from '../domain/user.ts'
-import type { UserStore } from './ports/stores/user-store.ts'
+
+interface Users {
+  findByField(field: string, key: string): Promise<Pick<User, 'id'> | null>
+}
 
 /** The unique field of `user` with a value that another user has, after a write has found one. */
-export async function takenField(users: Pick<UserStore, 'findByField'>, user: User): Promise<string> {
+export async function takenField(users: Users, user: User): Promise<string> {
   const keys = Object.entries(user.fields.keys)
   for (const [field, key] of keys) {
     const holder = await users.findByField(field, key)

@@ -4,57 +4,23 @@ import { Unavailable } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { Arrival, ArrivingEnd, ArrivingSession, ArrivingUser, UserSource } from '../ports/user-source.ts'
 import { type ArrivedNeeds, accountKey, arrivedId, arrivedUser, type Origin } from './arrived-user.ts'
+import {
+  added,
+  type ImportCounts,
+  type ImportProblem,
+  type ImportProgress,
+  noCounts,
+  sumOf,
+} from './import-progress.ts'
 import type { ImportTarget } from './import-target.ts'
 import { importedSession } from './imported-session.ts'
 import { rehearsalOf } from './rehearsal.ts'
+import { writeArrived } from './write-arrived.ts'
 
 interface Needs extends ArrivedNeeds {
   readonly target: ImportTarget
   /** The mark of the master secret that encrypts here. */
   readonly sealedBy: string
-}
-
-/** How many of each there were. */
-export interface ImportCounts {
-  /** New users, users who changed in the source since an earlier import, and users who did not. */
-  readonly stored: number
-  readonly replaced: number
-  readonly unchanged: number
-  /** Records of which nothing was stored. */
-  readonly refused: number
-  readonly links: number
-  readonly sessions: number
-  readonly endedIds: number
-  /** Users with a password that the first sign-in through a provider removes, because nobody knows who chose it. */
-  readonly unprovedPasswords: number
-}
-
-export const noCounts: ImportCounts = {
-  stored: 0,
-  replaced: 0,
-  unchanged: 0,
-  refused: 0,
-  links: 0,
-  sessions: 0,
-  endedIds: 0,
-  unprovedPasswords: 0,
-}
-
-/** A record of which not everything was stored. */
-export interface ImportProblem {
-  readonly id: string | null
-  readonly email: string | null
-  readonly isStored: boolean
-  /** In words for the operator. */
-  readonly problems: readonly string[]
-}
-
-/** The state of an import behind some records. */
-export interface ImportProgress {
-  readonly cursor: string | null
-  readonly counts: ImportCounts
-  /** Equal for equal records, in any order: the sum of their digests modulo 2^256, in hexadecimal. */
-  readonly digest: string
 }
 
 export interface ImportedBatch extends ImportProgress {
@@ -139,7 +105,7 @@ export class ImportUsers {
       if (existing !== null && existing.imported?.version !== existing.version) {
         return refused(record, 'it has changed in the source, and the user has changed here: the user stays as here')
       }
-      const written = await write(target.users, arrivedUser(this.#needs, record, origin, existing), existing)
+      const written = await writeArrived(target.users, arrivedUser(this.#needs, record, origin, existing), existing)
       if (written === 'stale') continue
       if ('objection' in written) return refused(record, written.objection)
       const { user, remarks } = written
@@ -207,62 +173,6 @@ function sessionOf({ generation, ...session }: ArrivingSession, user: User) {
   }
 }
 
-type Written = { readonly user: User; readonly remarks: readonly string[] } | { readonly objection: string }
-
-/** Writes the user, without the links and values that other users have already. */
-async function write(
-  users: ImportTarget['users'],
-  arrived: Written,
-  existing: User | null,
-): Promise<Written | 'stale'> {
-  if ('objection' in arrived) return arrived
-  let { user } = arrived
-  const remarks = [...arrived.remarks]
-  // Each repetition has fewer links or values.
-  for (;;) {
-    const outcome =
-      existing === null ? await users.insert(user, []) : await users.replace(user, [], { mayLeaveNoSuperuser: true })
-    if (outcome === 'stored') return { user, remarks }
-    if (outcome === 'stale') return outcome
-    const { id } = user
-    if (outcome === 'account_taken') {
-      const holders = await Promise.all(
-        user.oauthAccounts.map(({ provider, accountId }) => users.findByOAuthAccount(provider, accountId)),
-      )
-      const isTaken = (at: number): boolean => holders[at] !== null && holders[at]?.id !== id
-      const taken = user.oauthAccounts.filter((_, at) => isTaken(at))
-      if (taken.length === 0) return 'stale'
-      for (const { provider } of taken) remarks.push(`lacks the link to ${provider}: another user has this account`)
-      user = { ...user, oauthAccounts: user.oauthAccounts.filter((_, at) => !isTaken(at)) }
-    } else if (outcome === 'field_taken') {
-      const field = await takenBy(users, user)
-      if (field === null) return 'stale'
-      remarks.push(`lacks its value of the field ${field}: another user has it`)
-      user = { ...user, fields: withoutValue(user.fields, field) }
-    } else if (outcome === 'email_taken') {
-      const holder = await users.findByEmail(emailKey(user.email))
-      return { objection: `another user has the address in some spelling: ${holder?.id ?? 'unknown'}` }
-    } else return { objection: `the store has answered ${outcome}` }
-  }
-}
-
-async function takenBy(users: ImportTarget['users'], { id, fields }: User): Promise<string | null> {
-  for (const [field, key] of Object.entries(fields.keys)) {
-    const holder = await users.findByField(field, key)
-    if (holder !== null && holder.id !== id) return field
-  }
-  return null
-}
-
-function withoutValue(fields: User['fields'], name: string): User['fields'] {
-  const without = <T extends object>(values: T): T => ({
-    ...values,
-    ...(Object.hasOwn(values, name) && { [name]: null }),
-  })
-  const { [name]: _, ...keys } = fields.keys
-  return { ...fields, shown: without(fields.shown), hidden: without(fields.hidden), keys }
-}
-
 function outcomeOf({ id, email }: ArrivingUser, counted: Partial<ImportCounts>, problems: readonly string[]): Outcome {
   return { counted, problem: problems.length === 0 ? null : { id, email, isStored: true, problems } }
 }
@@ -301,15 +211,4 @@ async function inTurn(
   })
   await Promise.allSettled(outcomes) // so that nothing is written after an error was thrown
   return await Promise.all(outcomes)
-}
-
-function added(sum: ImportCounts, counted: Partial<ImportCounts>): ImportCounts {
-  const names = Object.keys(noCounts) as (keyof ImportCounts)[] // safe: the names of the type
-  return { ...sum, ...Object.fromEntries(names.map((name) => [name, sum[name] + (counted[name] ?? 0)])) }
-}
-
-/** The sum of two numbers modulo 2^256, as 64 hexadecimal digits. */
-export function sumOf(one: string, other: string): string {
-  const sum = BigInt.asUintN(256, BigInt(`0x${one || '0'}`) + BigInt(`0x${other}`))
-  return sum.toString(16).padStart(64, '0')
 }

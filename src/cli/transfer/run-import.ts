@@ -1,12 +1,7 @@
 import { openReport } from '../../adapters/transfer/report-file.ts'
 import type { UserSource } from '../../application/ports/user-source.ts'
-import {
-  type ImportCounts,
-  type ImportedBatch,
-  type ImportProgress,
-  ImportUsers,
-  noCounts,
-} from '../../application/transfer/import-users.ts'
+import { type ImportCounts, type ImportProgress, noCounts } from '../../application/transfer/import-progress.ts'
+import { type ImportedBatch, ImportUsers } from '../../application/transfer/import-users.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import { objectionOfOperator } from '../agreement.ts'
 import { type ExitCode, printed, remark, warn } from '../output.ts'

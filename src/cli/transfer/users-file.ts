@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { openUsersFile, writeUsersFile } from '../../adapters/transfer/portcullis-file.ts'
 import { ExportUsers } from '../../application/transfer/export-users.ts'
-import { sumOf } from '../../application/transfer/import-users.ts'
+import { sumOf } from '../../application/transfer/import-progress.ts'
 import { type ExitCode, printed, remark, warn } from '../output.ts'
 import type { GlobalOptions } from '../settings.ts'
 import { openRecords } from './open-records.ts'
