@@ -141,6 +141,6 @@ function faultOfText(field: Field, text: string): OwnFieldFault | null {
 /** A day of the calendar (RFC 3339 `full-date`). */
 function isDate(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || text.startsWith('0000')) return false
-  const time = new Date(`${text}T00:00:00Z`)
-  return !Number.isNaN(time.getTime()) && time.toISOString().startsWith(text)
+  // An invalid month has no day, and a day behind the end of its month becomes another one.
+  return new Date(`${text}T00:00:00Z`).getUTCDate() === Number(text.slice(8))
 }

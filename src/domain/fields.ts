@@ -127,21 +127,20 @@ export function newFields(rules: FieldRules, values: FieldValues): UserFields {
 
 /** Stored fields as the settings declare them now: each declared one has a value that fits, its default, or `null`. */
 export function asDeclared({ fields: declared }: FieldRules, stored: UserFields): UserFields {
-  const retired = new Map<string, FieldValue>()
-  const found = new Map<string, FieldValue>()
-  for (const [name, value] of [stored.retired, stored.hidden, stored.shown].flatMap(Object.entries<FieldValue>)) {
-    if (value === null) continue
-    const field = declared.get(name)
-    if (field !== undefined && faultOf(field, value) === null) found.set(name, value)
-    else retired.set(name, value)
+  // Plain loops, because this runs at each read of a user.
+  const shown: Record<string, FieldValue> = {}
+  const hidden: Record<string, FieldValue> = {}
+  const retired: Record<string, FieldValue> = {}
+  for (const { name, isPrivate, default: value } of declared.values()) (isPrivate ? hidden : shown)[name] = value
+  for (const part of [stored.retired, stored.hidden, stored.shown]) {
+    for (const [name, value] of Object.entries<FieldValue>(part)) {
+      if (value === null) continue
+      const field = declared.get(name)
+      if (field === undefined || faultOf(field, value) !== null) retired[name] = value
+      else (field.isPrivate ? hidden : shown)[name] = value
+    }
   }
-  const part = (isPrivate: boolean): FieldValues =>
-    Object.fromEntries(
-      [...declared.values()]
-        .filter((field) => field.isPrivate === isPrivate)
-        .map((field) => [field.name, found.get(field.name) ?? field.default]),
-    )
-  return { shown: part(false), hidden: part(true), retired: Object.fromEntries(retired), keys: stored.keys }
+  return { shown, hidden, retired, keys: stored.keys }
 }
 
 /** `fields` with the keys of the values that it has now. */
