@@ -442,6 +442,14 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
       async replace(mark, name = 'secret') {
         commit(['marks', name, mark])
       },
+      async read(name) {
+        return state.marks.get(name) ?? null
+      },
+      async exchange(name, expected, next) {
+        if ((state.marks.get(name) ?? null) !== expected) return false
+        commit(['marks', name, next])
+        return true
+      },
     },
 
     close() {

@@ -92,7 +92,10 @@ export const storePorts: { readonly [Name in PortName]-?: PortFacts<Required<Sto
     },
   },
   expiringIds: { records: 'expiring_ids', methods: { add: 'write', has: 'read', list: 'read', sweep: 'write' } },
-  secretMark: { records: 'secret_mark', methods: { check: 'write', replace: 'write' } },
+  secretMark: {
+    records: 'secret_mark',
+    methods: { check: 'write', replace: 'write', read: 'read', exchange: 'write' },
+  },
   userIds: { records: 'user_ids', methods: { keep: 'write', kept: 'read', next: 'write' } },
   loginTimes: { records: 'login_times', methods: { recordLogin: 'write', lastLogin: 'read' } },
   sessions: {

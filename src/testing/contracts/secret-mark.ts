@@ -31,6 +31,38 @@ export function secretMarkContract({ onNew }: Cases<SecretMark>): void {
     assert.equal(await store.check('mark'), 'same')
   })
 
+  onNew('reads the text of a name, and exchanges it only if it is the expected one', async ({ store, second }) => {
+    assert.equal(await store.read('keys'), null)
+    assert.equal(await store.exchange('keys', 'one', 'two'), false)
+    assert.equal(await store.read('keys'), null)
+    assert.equal(await store.exchange('keys', null, 'one'), true)
+    assert.equal(await second.read('keys'), 'one')
+    assert.equal(await second.exchange('keys', null, 'two'), false)
+    assert.equal(await second.exchange('keys', 'two', 'three'), false)
+    assert.equal(await second.exchange('keys', 'one', 'two'), true)
+    assert.equal(await store.read('keys'), 'two')
+    assert.equal(await store.check('two', 'keys'), 'same')
+    assert.equal(await store.read('others'), null)
+  })
+
+  onNew('reads and exchanges the mark of the secret by its name', async ({ store, second }) => {
+    await store.check('mark')
+    assert.equal(await second.read('secret'), 'mark')
+    assert.equal(await second.exchange('secret', 'mark', 'another'), true)
+    assert.equal(await store.check('another'), 'same')
+  })
+
+  onNew('lets exactly one of many concurrent exchanges of a text succeed', async ({ store, second, atOnce }) => {
+    for (const expected of [null, 'one', 'a'.repeat(20_000)]) {
+      const name = `keys ${expected?.length}`
+      if (expected !== null) await store.exchange(name, null, expected)
+      const texts = range(16).map((at) => `text ${at}`)
+      const outcomes = await atOnce(texts, (one, text) => one.exchange(name, expected, text))
+      assert.equal(count(outcomes, true), 1)
+      for (const handle of [store, second]) assert.equal(await handle.read(name), texts[outcomes.indexOf(true)])
+    }
+  })
+
   onNew('answers first to exactly one of many concurrent first starts', async ({ atOnce }) => {
     const marks = range(16).map((at) => (at < 8 ? 'mark' : 'another'))
     const outcomes = await atOnce(marks, (one, mark) => one.check(mark))

@@ -58,7 +58,12 @@ export function everyOperation(store: StorePorts): Operations {
       sweepDeadRequests: () => tokenRequests.sweepDead(now, 10),
       settleRequests: () => tokenRequests.settle([request]),
     }),
-    ...(secretMark && { checkSecret: () => secretMark.check('mark'), replaceSecret: () => secretMark.replace('mark') }),
+    ...(secretMark && {
+      checkSecret: () => secretMark.check('mark'),
+      replaceSecret: () => secretMark.replace('mark'),
+      readMark: () => secretMark.read('name'),
+      exchangeMark: () => secretMark.exchange('name', null, 'mark'),
+    }),
     ...(userIds && {
       keepKind: () => userIds.keep('uuid'),
       keptKind: () => userIds.kept(),

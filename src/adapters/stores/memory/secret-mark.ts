@@ -12,5 +12,13 @@ export function memorySecretMark(): SecretMark {
     async replace(mark, name = 'secret') {
       marks.set(name, mark)
     },
+    async read(name) {
+      return marks.get(name) ?? null
+    },
+    async exchange(name, expected, next) {
+      if ((marks.get(name) ?? null) !== expected) return false
+      marks.set(name, next)
+      return true
+    },
   }
 }

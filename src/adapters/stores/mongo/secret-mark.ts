@@ -22,5 +22,22 @@ export function mongoSecretMark({ meta, run, isDuplicate }: Connection): SecretM
       run(async () => {
         await meta.replaceOne({ _id: name }, { mark }, { upsert: true })
       }),
+
+    read: (name) => run(async () => (await meta.findOne({ _id: name }, latest))?.mark ?? null),
+
+    exchange: (name, expected, next) =>
+      run(async () => {
+        if (expected !== null) {
+          const { matchedCount } = await meta.updateOne({ _id: name, mark: expected }, { $set: { mark: next } })
+          return matchedCount === 1
+        }
+        try {
+          await meta.insertOne({ _id: name, mark: next })
+          return true
+        } catch (error) {
+          if (!isDuplicate(error)) throw error
+          return false
+        }
+      }),
   }
 }

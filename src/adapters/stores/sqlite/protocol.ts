@@ -59,7 +59,7 @@ export const writeMethods: { readonly [S in keyof Writes]: { readonly [M in keyo
   tokens: { put: true, remove: true, removeAllOf: true, sweep: true },
   oauthStates: { put: true, take: true, sweep: true },
   sessions: { put: true, recordUse: true, remove: true, removeAllOf: true, sweep: true },
-  secretMark: { check: true, replace: true },
+  secretMark: { check: true, replace: true, read: true, exchange: true },
   userIds: { keep: true, kept: true, next: true },
   loginTimes: { recordLogin: true },
   meta: { open: true, ping: true },

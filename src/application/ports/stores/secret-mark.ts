@@ -1,6 +1,6 @@
 /**
- * The mark of the master secret that a user store was first used with, and those of the fields that the deployer declares. They are
- * stored as durably as the users.
+ * Named texts of a tenant, beside its users and as durable as they are: the mark of the master secret that the store was first used
+ * with, those of the fields that the deployer declares, and the signing keys.
  */
 export interface SecretMark {
   /**
@@ -13,4 +13,13 @@ export interface SecretMark {
 
   /** Stores `mark` in place of any other one, because an operator has replaced the secret or the keys of a field. */
   replace(mark: string, name?: string): Promise<void>
+
+  /** The text of this name; `null` if there is none. Includes every exchange that has resolved, also one of another process. */
+  read(name: string): Promise<string | null>
+
+  /**
+   * Stores `next` if the text of this name is `expected`, where `null` stands for no text. Returns whether it has. Of any number of
+   * concurrent calls with the same `expected` and different texts, exactly one returns `true`.
+   */
+  exchange(name: string, expected: string | null, next: string): Promise<boolean>
 }
