@@ -3,6 +3,7 @@ import { loginRaces } from './races/logins.ts'
 import { redemptionRaces } from './races/redemption.ts'
 import { numberRaces, registrationRaces } from './races/registration.ts'
 import { fourProcesses, oneProcess, siteOf, twoProcesses } from './races/site.ts'
+import { uniqueFieldRaces } from './races/unique-fields.ts'
 import { isLong } from './support/mocha/long.ts'
 import {
   type Deployment,
@@ -48,6 +49,7 @@ for (const { deployment, start, holds } of isLong ? [...sites, ...repeatedByLong
       registrationRaces(site)
       if (start !== oneProcess) numberRaces(site)
       ownChangeRaces(site)
+      uniqueFieldRaces(site)
       if (deployment.isShared) superuserRaces(site)
     }
     redemptionRaces(site)
@@ -58,6 +60,8 @@ for (const { deployment, start, holds } of isLong ? [...sites, ...repeatedByLong
 
 for (const deployment of isLong ? onlyNumbers : []) {
   describe(`a race over HTTP, on ${deployment.name} and four processes`, () => {
-    numberRaces(siteOf(withIntegers(deployment), fourProcesses))
+    const site = siteOf(withIntegers(deployment), fourProcesses)
+    numberRaces(site)
+    uniqueFieldRaces(site)
   })
 }

@@ -81,6 +81,7 @@ export function superuserRaces(running: () => Site): void {
         is_active: true,
         is_superuser: true,
         is_verified: true,
+        handle: null,
       })
     }
     const some = users.slice(0, 4)

@@ -10,6 +10,12 @@ import { startTestService } from '../support/services/service.ts'
 import type { PrintedEvent } from '../support/services/spawned-service.ts'
 import { scratchFolder, spawnService } from '../support/services/spawned-service.ts'
 
+/** Settings of a unique field `handle`. */
+const uniqueHandle = {
+  PORTCULLIS_USERS__FIELDS__HANDLE__TYPE: 'string',
+  PORTCULLIS_USERS__FIELDS__HANDLE__UNIQUE: 'true',
+}
+
 export interface Person {
   readonly id: string
   readonly email: string
@@ -74,7 +80,7 @@ export const twoProcesses = processes(2)
 export const fourProcesses = processes(4)
 
 async function startSite(deployment: Deployment, start: Start): Promise<Site> {
-  const env = { ...(await deployment.settings()), ...quickest }
+  const env = { ...(await deployment.settings()), ...quickest, ...uniqueHandle }
   const dataFolder = join(scratchFolder(), 'data')
   const { urls, events, stop } = await start(env, dataFolder)
   const url = (caller = 0): string => urls[caller % urls.length] ?? ''
@@ -150,12 +156,13 @@ export function newAddress(): string {
   return `user-${lastAddress}-${process.pid}@example.com`
 }
 
-/** How many answers there were of each status, and of each `detail` where there is one: `{ 201: 1, 'BAD 400': 63 }`. */
+/** How many answers there were of each status and code: `{ '201': 1, '400 BAD': 63 }`. */
 export function tally(answers: readonly { status: number; body: unknown }[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const { status, body } of answers) {
-    const detail = typeof body === 'object' && body !== null && 'detail' in body ? ` ${body.detail}` : ''
-    const key = `${status}${detail}`
+    const { detail } = (body ?? {}) as { detail?: string | { readonly code: string } } // safe: as every refusal
+    const code = typeof detail === 'object' ? detail.code : detail
+    const key = code === undefined ? `${status}` : `${status} ${code}`
     counts[key] = (counts[key] ?? 0) + 1
   }
   return counts
