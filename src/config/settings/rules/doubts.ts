@@ -27,7 +27,6 @@ export async function doubtsOf(settings: Settings): Promise<string[]> {
     ...doubtsOfTls(settings),
     ...doubtsOfFormer(settings.compat, new Date()),
     ...doubtsOfLinks(settings),
-    ...doubtsOfFields(settings),
   ]
 }
 
@@ -36,13 +35,6 @@ export function doubtsOfPages(settings: Settings, sources: ReadonlyMap<string, S
   const { http, pages } = settings
   if (isLocal(http) || pages.enabled || sources.has('pages.enabled') || !canHavePages(settings)) return []
   return ['the account pages are off: set mail.url, or pages.enabled (false if you want none)']
-}
-
-/** The sign-up page sends no fields of the deployer. */
-function doubtsOfFields({ users, pages, routers }: Settings): string[] {
-  if (!pages.enabled || !routers.register.enabled) return []
-  const required = Object.entries(users.fields).filter(([, { atRegistration }]) => atRegistration === 'required')
-  return required.map(([name]) => `users.fields.${name} is required, and the sign-up page does not ask for it`)
 }
 
 function doubtsOfStores({ stores }: Settings): string[] {
