@@ -25,7 +25,7 @@ export interface FieldRules {
 
 export const noFieldRules: FieldRules = { fields: new Map(), refusesUnknown: false }
 
-/** The limit of all values of a user, in bytes of JSON. */
+/** The limit of the values that a user may write, and that of the read-only ones, in bytes of JSON. */
 export const maxFieldBytes = 8192
 
 /** The way in which values arrive. */
@@ -110,14 +110,27 @@ export function withValues({ fields: declared }: FieldRules, fields: UserFields,
     else keys.set(field.name, key)
   }
   const [shown, hidden] = [part(false, fields.shown), part(true, fields.hidden)]
-  const bytes = new TextEncoder().encode(JSON.stringify([shown, hidden])).length
-  const [first] = written
-  if (first !== undefined && bytes > maxFieldBytes) {
-    const msg = `Value error, the fields of a user may have ${maxFieldBytes} bytes together`
-    throw new InvalidFields([fault(first, 'value_error', msg)])
-  }
+  const tooLarge = faultOfBytes(declared, { ...hidden, ...shown }, written)
+  if (tooLarge !== null) throw new InvalidFields([tooLarge])
   const retired = Object.entries(fields.retired).filter(([name]) => !Object.hasOwn(values, name))
   return { shown, hidden, retired: Object.fromEntries(retired), keys: Object.fromEntries(keys) }
+}
+
+/** Users must not leave too little room for read-only values, so these are counted apart. */
+export function faultOfBytes(
+  declared: FieldRules['fields'],
+  values: FieldValues,
+  written: readonly Field[],
+): OwnFieldFault | null {
+  for (const isReadOnly of [false, true]) {
+    const first = written.find((field) => field.isReadOnly === isReadOnly)
+    if (first === undefined) continue
+    const counted = Object.entries(values).filter(([name]) => declared.get(name)?.isReadOnly === isReadOnly)
+    const bytes = new TextEncoder().encode(JSON.stringify(Object.fromEntries(counted))).length
+    const msg = `Value error, the fields of a user may have ${maxFieldBytes} bytes together`
+    if (bytes > maxFieldBytes) return fault(first, 'value_error', msg)
+  }
+  return null
 }
 
 /** The fields of a new user. Throws `InvalidFields` if they are too large together. */

@@ -162,14 +162,21 @@ describe('fields of the deployer’s own', () => {
     await someone({ username: mine })
   })
 
-  it('have at most 8 KiB together', async () => {
+  it('have at most 8 KiB together, without those that are read-only', async () => {
     const text = { type: 'string', maxLength: 4096 }
-    const large = await startTestService({}, withSettings({ fields: { a: text, b: text } }))
+    const declared = { a: text, b: text, plan: { ...text, readOnly: true }, ban: { ...text, readOnly: true } }
+    const large = await startTestService({}, withSettings({ fields: declared }))
     try {
       const answer = await post({ a: 'ü'.repeat(3000), b: 'ü'.repeat(3000) }, large.url)
       const msg = 'Value error, the fields of a user may have 8192 bytes together'
       expect(seen(answer)).to.deep.equal(invalid(fault('value_error', 'a', msg)))
-      expect((await post({ a: 'ü'.repeat(3000) }, large.url)).status).to.equal(201)
+      const full = await post({ a: 'ü'.repeat(3000), b: 'b'.repeat(2100) }, large.url)
+      expect(full.status).to.equal(201)
+      const { id } = full.body as { id: string } // safe: the status is 201
+      const bearer = await firstSuperuser(large)
+      const set = (json: object) => call(large.url, 'PATCH', `/users/${id}`, { bearer, json })
+      expect((await set({ plan: 'ü'.repeat(3000), ban: 'spam' })).status).to.equal(200)
+      expect(seen(await set({ ban: 'ü'.repeat(3000) }))).to.deep.equal(invalid(fault('value_error', 'ban', msg)))
     } finally {
       await large.stop()
     }

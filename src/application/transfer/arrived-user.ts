@@ -103,9 +103,10 @@ function keptHash({ hashObjection }: ArrivedNeeds, hash: string | null, remark: 
 function keptFields({ fieldRules }: ArrivedNeeds, { fields: given }: ArrivingUser, remark: Remark): User['fields'] {
   const values = Object.entries(given).filter(([, value]) => value !== null && value !== undefined)
   const isUnfit = (name: string): boolean => fieldRules.fields.has(name) && Object.hasOwn(fields.retired, name)
-  const bytes = new TextEncoder().encode(JSON.stringify(values)).length
-  if (values.some(([, value]) => !isStorable(JSON.stringify(value) ?? '')) || bytes > maxFieldBytes) {
-    remark(`has no own fields: they have more than ${maxFieldBytes} bytes, or characters that no text may have`)
+  const bytes = new TextEncoder().encode(JSON.stringify(Object.fromEntries(values))).length
+  const maxBytes = 2 * maxFieldBytes // those that users write, and read-only ones
+  if (values.some(([, value]) => !isStorable(JSON.stringify(value) ?? '')) || bytes > maxBytes) {
+    remark(`has no own fields: they have more than ${maxBytes} bytes, or characters that no text may have`)
     return withKeys(fieldRules, noFields)
   }
   // Safe: a value that does not fit its field goes to the retired ones, which nobody sees.
