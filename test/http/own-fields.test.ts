@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import jsonwebtoken from 'jsonwebtoken'
-import { anAddress, invalid, missing, refused, seen } from '../support/http/answers.ts'
+import { anAddress, invalid, missing, refused, repeated, seen } from '../support/http/answers.ts'
 import { call, goodPassword, logIn } from '../support/http/client.ts'
 import { firstSuperuser } from '../support/scenes/first-superuser.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
@@ -160,6 +160,14 @@ describe('fields of the deployer’s own', () => {
     expect((await patchMe(bearer, { username: mine.toUpperCase() })).status).to.equal(200)
     expect((await patchMe(bearer, { username: null })).status).to.equal(200)
     await someone({ username: mine })
+  })
+
+  it('are refused if they are sent twice, because other parsers take the first value', async () => {
+    const { bearer } = await someone()
+    const body = '{"username": "first", "age": 7, "username": "last"}'
+    const headers = { 'Content-Type': 'application/json' }
+    const answer = await call(service.url, 'PATCH', '/users/me', { bearer, headers, body })
+    expect(seen(answer)).to.deep.equal(invalid(repeated('username')))
   })
 
   it('have at most 8 KiB together, without those that are read-only', async () => {

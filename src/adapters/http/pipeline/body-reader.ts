@@ -3,7 +3,7 @@ import { checkFields, doors, type FieldRules } from '../../../domain/fields.ts'
 import type { Fields, RawBody } from '../body/raw-body.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { type FieldFault, faultOfField, Invalid } from '../errors.ts'
-import { validator } from './validate.ts'
+import { faultOfRepeated, validator } from './validate.ts'
 
 interface ReadBody {
   readonly body: Fields | null
@@ -24,7 +24,8 @@ export function bodyReader(
     if (raw.type !== 'fields') return { body: validate(raw), fields: {} }
     const fields = Object.fromEntries(Object.entries(raw.fields).filter(([name]) => !ours.has(name)))
     const faults = checkFields(rules, fields, doors[ownFields]).faults.map(faultOfField)
-    const body = withFaults(faults, () => validate(raw))
+    const repeated = [...rules.fields.keys()].filter((name) => raw.repeated.has(name)).map(faultOfRepeated)
+    const body = withFaults([...faults, ...repeated], () => validate(raw))
     return { body, fields }
   }
 }

@@ -53,7 +53,7 @@ function compiled(schema: TSchema): (raw: RawBody) => Fields {
     }
     validate(fields)
     const faults = Object.keys(properties).flatMap((name) => {
-      if (raw.repeated.has(name)) return [valueError(name, 'Value error, field was sent more than once')]
+      if (raw.repeated.has(name)) return [faultOfRepeated(name)]
       const error = validate.errors?.find((one) => fieldOf(one) === name)
       return error === undefined ? [] : [faultOf(error, name, fields[name])]
     })
@@ -63,6 +63,10 @@ function compiled(schema: TSchema): (raw: RawBody) => Fields {
     }
     return fields
   }
+}
+
+export function faultOfRepeated(name: string): FieldFault {
+  return valueError(name, 'Value error, field was sent more than once')
 }
 
 /** Finds the first fault in an object, whose fields programs give in their final form. */
