@@ -2,7 +2,7 @@ import type { Actor } from '../../domain/actor.ts'
 import { type Email, emailKey, objectionToNewAddress } from '../../domain/email.ts'
 import { updatedEvent } from '../../domain/events.ts'
 import type { GivenFields } from '../../domain/field-types.ts'
-import { checkFields, doors, newFields, noFieldRules } from '../../domain/fields.ts'
+import { checkFields, doors, faultOfBytes, newFields, noFieldRules } from '../../domain/fields.ts'
 import type { NewId, UserId } from '../../domain/ids.ts'
 import { accountOf, isVouchedFor, linkOf, withAccount } from '../../domain/linked-accounts.ts'
 import type { OAuthIdentity } from '../../domain/oauth-account.ts'
@@ -72,8 +72,9 @@ function fittingFields(
   { fieldRules = noFieldRules, warnOfProviderFields }: Needs,
   { identity: { fields = {} }, provider, requestId }: SignIn,
 ): GivenFields {
-  const { faults, dropped } = checkFields(fieldRules, fields, atProvider)
-  const unfit = new Set([...faults.map(({ field }) => field), ...dropped])
+  const { values, faults, dropped } = checkFields(fieldRules, fields, atProvider)
+  const isTooLarge = faultOfBytes(fieldRules.fields, values, [...fieldRules.fields.values()]) !== null
+  const unfit = new Set([...faults.map(({ field }) => field), ...dropped, ...(isTooLarge ? Object.keys(values) : [])])
   if (unfit.size > 0) warnOfProviderFields?.({ provider, fields: [...unfit], requestId })
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !unfit.has(name)))
 }

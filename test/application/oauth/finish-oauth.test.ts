@@ -252,4 +252,15 @@ describe('FinishOAuth', () => {
     })
     expect(dropped).to.deep.equal([['age', 'role', 'other'], ['handle']])
   })
+
+  it('signs in without the data of the provider if they are too large together', async () => {
+    const fieldRules = rulesOf({ a: { ...declared, maxLength: 4096 }, b: { ...declared, maxLength: 4096 } })
+    const { users, logIn } = await scene()
+    const dropped: (readonly string[])[] = []
+    const warnOfProviderFields = ({ fields }: ProviderFields): void => void dropped.push(fields)
+    const fields = { a: 'ü'.repeat(3000), b: 'ü'.repeat(3000) }
+    const id = await logIn(users, identity.email, { fields, fieldRules, warnOfProviderFields })
+    expect((await users.find(id as UserId))?.fields.shown).to.deep.equal({ a: null, b: null })
+    expect(dropped).to.deep.equal([['a', 'b']])
+  })
 })
