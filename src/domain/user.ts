@@ -107,7 +107,7 @@ export function viewOf(user: User): UserView {
 export function isAlive(user: User, credential: { readonly sid: string; readonly generation: number | null }): boolean {
   const { generation, keptSid } = user.sessions
   if (!user.isActive) return false
-  if (credential.generation === null && isAsImported(user)) return true
+  if (credential.generation === null) return isAsImported(user)
   return credential.generation === generation || credential.sid === keptSid
 }
 
@@ -121,7 +121,15 @@ export function isAsImported({ isActive, imported, sessions }: User): boolean {
  * whom. A password that the user chose here, or there after the first import, counts in `passwordVersion`.
  */
 export function mayHaveRandomPassword({ imported, passwordHash, passwordVersion, oauthAccounts }: User): boolean {
-  return imported !== null && passwordHash !== null && passwordVersion === 1 && oauthAccounts.length > 0
+  return imported?.generation != null && passwordHash !== null && passwordVersion === 1 && oauthAccounts.length > 0
+}
+
+/** `user` without the text of the former hash, to be written in place of `user`. To a later import, nothing has changed here. */
+export function withoutFormerHash(user: User): User {
+  const { imported, version } = user
+  if (imported === null) return user
+  const isUnchanged = imported.version === version
+  return { ...user, imported: { ...imported, hashText: null, version: isUnchanged ? version + 1 : imported.version } }
 }
 
 /** Whether the end of a credential may be recorded. A credential that expires after `endedUntil` was not ended. */
@@ -153,7 +161,11 @@ export function endCredential(user: User, sid: string, recordedUntil: Date | nul
   }
 }
 
-/** `user` with a new password, or with none (`null`). The change invalidates reset tokens and checks of the old one. */
+/**
+ * `user` with a new password, or with none (`null`). The change invalidates reset tokens and checks of the old one, also those of
+ * the former system.
+ */
 export function withPassword(user: User, passwordHash: string | null): User {
-  return { ...user, passwordHash, passwordVersion: user.passwordVersion + 1 }
+  const imported = user.imported && { ...user.imported, hashText: null }
+  return { ...user, passwordHash, passwordVersion: user.passwordVersion + 1, imported }
 }

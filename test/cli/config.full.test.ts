@@ -69,6 +69,20 @@ describe('portcullis config check', () => {
     expect((await portcullis(['config', 'check'], { cwd, env: { PORTCULLIS_IDS: 'integer' } })).err).to.equal(valid)
   })
 
+  it('tells which settings of a move have no use any more', async () => {
+    const env = {
+      PORTCULLIS_SECRET: goodSecret,
+      PORTCULLIS_COMPAT__UNTIL: '2026-01-31',
+      PORTCULLIS_COMPAT__JWT_SECRET: 'the secret of the app',
+    }
+    const { code, out, err } = await portcullis(['config', 'check'], { cwd: scratchFolder(), env })
+    expect([code, err.includes('compat.until has passed: remove compat.until, compat.jwtSecret')]).to.deep.equal([
+      0,
+      true,
+    ])
+    expect(out + err).not.to.include('the secret of the app')
+  })
+
   it('refuses addresses that the driver would refuse, without connecting', async () => {
     const urls = ['mongodb://u:p:q@h/n', 'mongodb://h:0/n', 'mongodb+srv://h:27017/n', 'mongodb://h/n?nonsense=1']
     for (const url of urls) {

@@ -10,6 +10,7 @@ import {
   mayHaveRandomPassword,
   newUser,
   type User,
+  withoutFormerHash,
   withPassword,
 } from '../../src/domain/user.ts'
 import { anAccount } from '../../src/testing/builders.ts'
@@ -32,12 +33,45 @@ describe('a password', () => {
       { ...moved, oauthAccounts: [] },
       { ...moved, passwordHash: null },
       withPassword(moved, 'new'),
+      { ...moved, imported: { ...imported, generation: null } },
     ]
     for (const one of others) expect(mayHaveRandomPassword(one)).to.equal(false)
   })
 })
 
+describe('the former hash of an imported user', () => {
+  const imported: User = {
+    ...arthur,
+    version: 4,
+    imported: { generation: 0, hashText: 'old', digest: 'd', version: 4 },
+  }
+
+  it('goes with the password', () => {
+    expect(withPassword(imported, 'new').imported).to.deep.equal({ ...imported.imported, hashText: null })
+    expect(withPassword(arthur, 'new').imported).to.equal(null)
+  })
+
+  it('can be removed without a trace of a change', () => {
+    // A store counts the version when it writes the record.
+    expect(withoutFormerHash(imported).imported).to.deep.equal({ ...imported.imported, hashText: null, version: 5 })
+    expect(withoutFormerHash({ ...imported, version: 6 }).imported?.version).to.equal(4)
+  })
+})
+
 describe('a credential', () => {
+  it('of another system is valid during the imported generation, and is never kept', () => {
+    const imported: User = { ...arthur, imported: { generation: 0, hashText: null, digest: 'd', version: 1 } }
+    const former = { sid: 'a', generation: null }
+    expect(isAlive(imported, former)).to.equal(true)
+    const others = [
+      arthur,
+      endSessions(imported, now, 'a'),
+      { ...imported, isActive: false },
+      { ...imported, imported: imported.imported && { ...imported.imported, generation: null } },
+    ]
+    for (const one of others) expect(isAlive(one, former)).to.equal(false)
+  })
+
   it('is valid during its generation', () => {
     expect(isAlive(arthur, loggedIn(arthur, 'a'))).to.equal(true)
     expect(isAlive(endSessions(arthur, now), loggedIn(arthur, 'a'))).to.equal(false)

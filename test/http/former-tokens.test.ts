@@ -5,8 +5,10 @@ import { newId } from '../../src/adapters/crypto/new-id.ts'
 import type { Email } from '../../src/domain/email.ts'
 import { newUser, type User } from '../../src/domain/user.ts'
 import { openStore } from '../../src/index.ts'
+import { eventually } from '../support/eventually.ts'
 import { anAddress, refused, seen, unauthorized } from '../support/http/answers.ts'
 import { call, goodPassword, logIn, register } from '../support/http/client.ts'
+import { counted, scrape, withMetrics } from '../support/services/metrics.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
 import { scratchFolder } from '../support/services/spawned-service.ts'
 
@@ -38,6 +40,7 @@ describe('tokens of fastapi-users', () => {
   let service: TestService
   let imported: User
   let other: User
+  let third: User
   const dataFolder = scratchFolder()
 
   async function anImported(fields: Partial<User> = {}): Promise<User> {
@@ -51,9 +54,10 @@ describe('tokens of fastapi-users', () => {
     const store = await openStore({ kind: 'sqlite', dataFolder })
     imported = await anImported()
     other = await anImported()
-    for (const user of [imported, other]) expect(await store.users.insert(user, [])).to.equal('stored')
+    third = await anImported()
+    for (const user of [imported, other, third]) expect(await store.users.insert(user, [])).to.equal('stored')
     await store.close()
-    service = await startTestService(settings, { dataFolder })
+    service = await startTestService({ ...settings, ...withMetrics }, { dataFolder })
   })
   after(() => service?.stop())
 
@@ -70,6 +74,20 @@ describe('tokens of fastapi-users', () => {
     expect((await call(service.url, 'POST', '/auth/jwt/logout', { bearer: one })).status).to.equal(204)
     expect(seen(await me(one))).to.deep.equal(unauthorized)
     expect((await me(two)).status).to.equal(200)
+  })
+
+  it('are counted', async () => {
+    const series = 'portcullis_former_tokens_total{kind="jwt"}'
+    const before = (await scrape(service.logLines)).get(series) ?? 0
+    await me(jwtOf(imported))
+    await counted(service.logLines, series, before + 1)
+  })
+
+  it('end with a change of the password, the one that changes it, too', async () => {
+    const [bearer, second] = [jwtOf(third), jwtOf(third)]
+    const json = { password: 'quite another pass phrase' }
+    expect((await call(service.url, 'PATCH', '/users/me', { bearer, json })).status).to.equal(200)
+    for (const one of [bearer, second]) expect(seen(await me(one))).to.deep.equal(unauthorized)
   })
 
   it('are refused for users who were created here', async () => {
@@ -103,8 +121,10 @@ describe('tokens of fastapi-users', () => {
 
   it('verify an address once', async () => {
     const token = verificationOf(imported)
-    const answer = await post('verify', { token })
-    expect(answer.body).to.include({ id: imported.id, is_verified: true })
+    const answers = await Promise.all(Array.from({ length: 5 }, () => post('verify', { token })))
+    const [answer, ...others] = answers.sort((one, other) => one.status - other.status)
+    expect(answer?.body).to.include({ id: imported.id, is_verified: true })
+    expect(others.map(({ status }) => status)).to.deep.equal([400, 400, 400, 400])
     expect(seen(await post('verify', { token }))).to.deep.equal(refused(400, 'VERIFY_USER_ALREADY_VERIFIED'))
   })
 
@@ -137,11 +157,26 @@ describe('tokens of fastapi-users', () => {
     const tomorrow = new Date(Date.now() + 24 * hour * 1000)
     const later = await startTestService(settings, { dataFolder, clock: () => tomorrow })
     const login = signed({ sub: other.id, aud: ['fastapi-users:auth'] }, secret, { expiresIn: 48 * hour })
+    const reset = await resetOf(other)
     try {
       expect((await me(login)).status).to.equal(200)
       expect(seen(await call(later.url, 'GET', '/users/me', { bearer: login }))).to.deep.equal(unauthorized)
+      const json = { token: reset, password: goodPassword }
+      const answer = await call(later.url, 'POST', '/auth/reset-password', { json })
+      expect(seen(answer)).to.deep.equal(refused(400, 'RESET_PASSWORD_BAD_TOKEN'))
+      // Nothing is compared with the former hashes any more.
+      await eventually('the former hashes to be removed', async () =>
+        (await formerHashes()).every((one) => one === null),
+      )
     } finally {
       await later.stop()
     }
   })
+
+  async function formerHashes(): Promise<readonly unknown[]> {
+    const store = await openStore({ kind: 'sqlite', dataFolder })
+    const { items } = await store.users.list(100, null)
+    await store.close()
+    return items.flatMap((user) => user.imported ?? []).map(({ hashText }) => hashText)
+  }
 })

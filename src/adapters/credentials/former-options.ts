@@ -41,7 +41,10 @@ interface FormerSettings {
 
 const secrets = ['jwtSecret', 'resetSecret', 'verificationSecret'] as const
 const mostDays = 90
+const usualDays = 30
 const dayMs = 86_400_000
+/** Of a secret that nobody guesses. The documents of fastapi-users have `SECRET`. */
+const leastLength = 16
 
 /** The end of this day. `null`: there is no such day. */
 export function endOf(day: string): Date | null {
@@ -55,7 +58,8 @@ export function* objectionsToFormer(settings: FormerSettings, now: Date): Genera
   const given = secrets.filter((name) => settings[name] !== undefined)
   const { until } = settings
   if (until === undefined) {
-    for (const name of given) yield [name, 'needs compat.until, the last day on which it counts']
+    const usual = dayAfter(now, usualDays)
+    for (const name of given) yield [name, `needs compat.until, the last day on which it counts, such as ${usual}`]
     return
   }
   const end = endOf(until)
@@ -64,10 +68,22 @@ export function* objectionsToFormer(settings: FormerSettings, now: Date): Genera
     yield ['until', `must be within the next ${mostDays} days`]
 }
 
-/** A warning about secrets that no longer count. */
+/** Warnings about secrets that no longer count, or that somebody may guess. */
 export function doubtsOfFormer(settings: FormerSettings, now: Date): string[] {
   const end = settings.until === undefined ? null : endOf(settings.until)
-  if (end === null || end > now) return []
-  const names = ['until', ...secrets].filter((name) => name in settings && settings[name as 'until'] !== undefined)
-  return [`compat.until has passed: remove ${names.map((name) => `compat.${name}`).join(', ')}`]
+  if (end === null) return []
+  const named = (names: readonly string[]): string => names.map((name) => `compat.${name}`).join(', ')
+  if (end <= now) {
+    const given = (['until', ...secrets] as const).filter((name) => settings[name] !== undefined)
+    return [`compat.until has passed: remove ${named(given)}`]
+  }
+  const short = secrets.filter((name) => (settings[name]?.length ?? leastLength) < leastLength)
+  if (short.length === 0) return []
+  return [
+    `${named(short)}: short, so somebody may guess it and act as each imported user. Leave it out, or choose an early compat.until`,
+  ]
+}
+
+function dayAfter(now: Date, days: number): string {
+  return new Date(now.getTime() + days * dayMs).toISOString().slice(0, 10)
 }

@@ -19,7 +19,8 @@ interface Former {
 
 /** Longer values are refused before they are decoded. */
 const maxTokenLength = 8192
-const lastSecond = 8.64e12
+/** The end of the year 9999. */
+const lastSecond = 253_402_300_799
 
 /**
  * Reads JSON Web Tokens that another system has signed with HMAC-SHA-256 and no other algorithm (RFC 8725 section 3.1). Returns the
@@ -40,9 +41,10 @@ function formerReader({ secret, until, clock, used }: Former, audiences: readonl
       if ('crit' in header || (header.typ !== undefined && header.typ !== 'JWT') || typeof payload === 'string')
         return null
       const { exp } = payload
-      if (exp === undefined || exp > lastSecond) return null
+      if (exp === undefined) return null
       used()
-      return { claims: payload, expiresAt: new Date(Math.min(exp * 1000, until.getTime())) }
+      // Not `until`: the end of a logged-out token is recorded until then, and `until` may become a later day.
+      return { claims: payload, expiresAt: new Date(Math.min(exp, lastSecond) * 1000) }
     } catch {
       return null
     }
@@ -76,11 +78,14 @@ interface FormerSecrets extends Omit<Former, 'secret' | 'used'> {
   readonly resetSecret: string | null
   readonly verificationSecret: string | null
   readonly hasher: Pick<PasswordHasher, 'verify'>
+  /** The objection to a hash of another system, such as its cost; `null` for none. */
+  readonly hashObjection: (hash: string) => string | null
   readonly used: (kind: 'reset' | 'verification') => void
 }
 
 /** The open links of fastapi-users for a reset and a verification. */
-export function formerLinks({ resetSecret, verificationSecret, hasher, used, ...common }: FormerSecrets): FormerLinks {
+export function formerLinks(secrets: FormerSecrets): FormerLinks {
+  const { resetSecret, verificationSecret, hasher, hashObjection, used, ...common } = secrets
   const reader = (secret: string | null, kind: 'reset' | 'verification', audience: string) =>
     secret === null ? () => null : formerReader({ ...common, secret, used: () => used(kind) }, [audience])
   const readReset = reader(resetSecret, 'reset', 'fastapi-users:reset')
@@ -100,8 +105,8 @@ export function formerLinks({ resetSecret, verificationSecret, hasher, used, ...
           if (purpose === 'verify_email') return typeof email === 'string' && isAddressOf(email, user.email)
           const hashText = user.imported?.hashText ?? null
           if (hashText === null || typeof fingerprint !== 'string') return false
-          // The fingerprint is a hash of the text of the hash. The hasher refuses one whose cost is too high.
-          return (await hasher.verify(hashText, fingerprint)) !== 'mismatch'
+          // The fingerprint is a hash of the text of the hash. A thief of the secret could name any cost.
+          return hashObjection(fingerprint) === null && (await hasher.verify(hashText, fingerprint)) !== 'mismatch'
         },
       }
     },

@@ -5,6 +5,7 @@ import type { Outbox } from '../ports/stores/outbox.ts'
 import type { SessionStore } from '../ports/stores/session-store.ts'
 import type { TokenRequests } from '../ports/stores/token-requests.ts'
 import type { TokenStore } from '../ports/stores/token-store.ts'
+import type { ForgetFormerHashes } from '../transfer/forget-former-hashes.ts'
 
 interface Needs {
   sessions: SessionStore
@@ -13,6 +14,8 @@ interface Needs {
   expiringIds: ExpiringIds
   oauthStates: OAuthStateStore
   outbox: Outbox
+  /** `undefined`: there are no links of a former system. */
+  forgetFormerHashes?: ForgetFormerHashes | undefined
   clock: () => Date
   /** The lifetimes of tokens, in seconds. */
   lifetimes: Readonly<Record<RequestPurpose, number>>
@@ -24,7 +27,7 @@ const deadLetterDays = 30
 
 /**
  * Removes useless records: expired sessions, tokens, ids and OAuth states, old dead letters, and
- * requests for tokens that have waited for longer than any token lives.
+ * requests for tokens that have waited for longer than any token lives. Also removes the former hashes that no link needs.
  */
 export class Sweep {
   readonly #needs: Needs
@@ -34,7 +37,8 @@ export class Sweep {
 
   /** Returns the number of removed records. A failing store does not prevent the sweep of the others. */
   async execute(): Promise<number> {
-    const { sessions, tokens, tokenRequests, expiringIds, oauthStates, outbox, clock, lifetimes } = this.#needs
+    const { sessions, tokens, tokenRequests, expiringIds, oauthStates, outbox } = this.#needs
+    const { forgetFormerHashes, clock, lifetimes } = this.#needs
     const ago = (seconds: number): Date => new Date(clock().getTime() - seconds * 1000)
     const askedBefore = ago(Math.max(...Object.values(lifetimes)))
     const diedBefore = ago(deadLetterDays * 86_400)
@@ -46,6 +50,7 @@ export class Sweep {
       exhaust(() => expiringIds.sweep(batch)),
       exhaust(() => oauthStates.sweep(batch)),
       exhaust(() => outbox.sweepDead(diedBefore, batch)),
+      forgetFormerHashes?.execute() ?? 0,
     ])
     let removed = 0
     for (const result of results) {

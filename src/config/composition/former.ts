@@ -1,5 +1,6 @@
 import { endOf } from '../../adapters/credentials/former-options.ts'
 import { type FormerLogins, formerLinks } from '../../adapters/credentials/former-tokens.ts'
+import { objectionToHash } from '../../adapters/crypto/hash-schemes.ts'
 import type { Metrics } from '../../adapters/metrics/metrics.ts'
 import type { FormerLinks } from '../../application/ports/former-links.ts'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
@@ -12,6 +13,8 @@ interface Needs {
 }
 
 export interface Former {
+  /** The time at which they end. */
+  readonly formerUntil?: Date
   readonly formerLinks?: FormerLinks
   readonly formerLogins?: FormerLogins
 }
@@ -22,7 +25,9 @@ export function formerOf({ compat }: Settings, { hasher, clock, metrics }: Needs
   if (until === null) return {}
   const { jwtSecret: secret, jwtAudiences: audiences, resetSecret = null, verificationSecret = null } = compat
   const used = (kind: 'jwt' | 'reset' | 'verification') => metrics?.formerUsed(kind)
-  const links = formerLinks({ resetSecret, verificationSecret, hasher, until, clock, used })
-  if (secret === undefined) return { formerLinks: links }
-  return { formerLinks: links, formerLogins: { secret, audiences, until, clock, used: () => used('jwt') } }
+  const secrets = { resetSecret, verificationSecret, hasher, hashObjection: objectionToHash }
+  const links = formerLinks({ ...secrets, until, clock, used })
+  const common = { formerUntil: until, formerLinks: links }
+  if (secret === undefined) return common
+  return { ...common, formerLogins: { secret, audiences, until, clock, used: () => used('jwt') } }
 }

@@ -16,6 +16,7 @@ import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
 import type { SinkName } from '../../application/ports/stores/outbox.ts'
 import type { UserIds } from '../../application/ports/stores/user-ids.ts'
 import type { UserStore } from '../../application/ports/stores/user-store.ts'
+import { ForgetFormerHashes } from '../../application/transfer/forget-former-hashes.ts'
 import type { FieldRules } from '../../domain/fields.ts'
 import type { RequestPurpose } from '../../domain/one-time-token.ts'
 import { timers } from '../../lib/timers.ts'
@@ -48,7 +49,7 @@ export type Ports = ReturnType<typeof portsOf>
 /** Turns settings and opened resources into the needs of use cases. */
 export function portsOf(settings: Settings, opened: Opened) {
   const { users, keyRing, attacked, withheld, handlers, ...others } = opened
-  const { clock, hasher, limiter, eventHandlers, sessions, tokens, tenant } = opened
+  const { clock, hasher, limiter, eventHandlers, sessions, tokens, tenant, formerUntil: until } = opened
   const devices = deviceTokens(keyRing.deviceTokenKey, clock)
   const lifetimes = lifetimesOf(settings)
   const counted = { limiter, keyRing, deviceTokens: devices, figures: settings.limits, clock, attacked, withheld }
@@ -65,6 +66,7 @@ export function portsOf(settings: Settings, opened: Opened) {
     sinkNames: new Set<SinkName>(sinks.map(({ name }) => name)),
     outbox: users.outbox,
     loginTimes: users.loginTimes,
+    forgetFormerHashes: until && new ForgetFormerHashes({ users: userPorts.users, clock, until }),
     tokenRequests: users.tokenRequests,
     expiringIds,
     keyRing,

@@ -6,7 +6,7 @@ const faults = (settings: Parameters<typeof objectionsToFormer>[0]) => [...objec
 
 describe('the settings for tokens of fastapi-users', () => {
   it('need the last day on which a secret counts', () => {
-    const message = 'needs compat.until, the last day on which it counts'
+    const message = 'needs compat.until, the last day on which it counts, such as 2026-12-27'
     expect(faults({ jwtSecret: 'a', verificationSecret: 'b' })).to.deep.equal([
       ['jwtSecret', message],
       ['verificationSecret', message],
@@ -28,6 +28,16 @@ describe('the settings for tokens of fastapi-users', () => {
     expect(faults(settings)).to.deep.equal([])
     const doubt = 'compat.until has passed: remove compat.until, compat.jwtSecret, compat.resetSecret'
     expect(doubtsOfFormer(settings, now)).to.deep.equal([doubt])
-    expect(doubtsOfFormer({ ...settings, until: '2026-11-27' }, now)).to.deep.equal([])
+    const longer = { jwtSecret: 'a'.repeat(16), until: '2026-11-27' }
+    expect(doubtsOfFormer(longer, now)).to.deep.equal([])
+  })
+
+  it('tell of a secret that somebody may guess, such as that of the documents', () => {
+    const [doubt, ...others] = doubtsOfFormer(
+      { until: '2026-11-27', jwtSecret: 'SECRET', resetSecret: 'a'.repeat(16) },
+      now,
+    )
+    expect(doubt).to.match(/^compat\.jwtSecret: short, so somebody may guess it/)
+    expect(others).to.deep.equal([])
   })
 })
