@@ -42,7 +42,11 @@ export async function openOperator(
   }
   refuseMemory('users', settings)
   const handle = await openRole('users', owner)
-  const { users, userIds, outbox, tokenRequests, secretMark, loginTimes } = portsFor('users', stores.users.kind, handle)
+  const { users, userIds, outbox, tokenRequests, secretMark, loginTimes, expiringIds } = portsFor(
+    'users',
+    stores.users.kind,
+    handle,
+  )
   await orClose(keepIds({ userIds }, settings.ids), () => handle.close())
   const hasher = openHasher(settings, openHashPool(passwords))
   const clock = () => new Date()
@@ -52,6 +56,7 @@ export async function openOperator(
     tenant,
     outbox,
     tokenRequests,
+    expiringIds,
     sinkNames: sinkNamesOf(settings),
     lifetimes: lifetimesOf(settings),
     limits: unlimited,

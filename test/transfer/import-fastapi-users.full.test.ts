@@ -1,13 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { type FormerDatabase, formerPostgres, formerSqlite } from '../compat/dumps/load.ts'
+import { type FormerDatabase, formerMongo, formerPostgres, formerSqlite } from '../compat/dumps/load.ts'
 import { call, logIn } from '../support/http/client.ts'
 import { portcullis } from '../support/process/command-line.ts'
 import { skipIfMissing } from '../support/servers/obstacles.ts'
 import { postgresObstacle } from '../support/servers/postgres-server.ts'
 import { goodSecret } from '../support/services/settings.ts'
 import { scratchFolder, spawnService } from '../support/services/spawned-service.ts'
+import { mongoObstacle } from '../support/stores/mongo.ts'
 
 const env = { PORTCULLIS_SECRET: goodSecret }
 const tenYears = ['--lifetime', String(10 * 365 * 86_400)] // the logins of the dump never end
@@ -37,10 +38,20 @@ describe('portcullis import fastapi-users', () => {
     former = await formerSqlite()
   })
 
-  it('lets everybody go on: logins, passwords, ids, own fields and links', async () => {
-    const folder = aFolder('integer')
-    const { people } = former
-    const imported = await importTo(folder, '--from', former.url, ...tenYears, '--yes', '--json')
+  it('lets everybody of an app on SQLite go on: logins, passwords, ids, own fields and links', async () => {
+    await goesOn(former, 'integer')
+  })
+
+  it('lets everybody of an app on MongoDB go on', async function () {
+    skipIfMissing(this, await mongoObstacle())
+    const mongo = await formerMongo()
+    await goesOn(mongo, 'objectid')
+    await mongo.close()
+  })
+
+  async function goesOn({ url, people }: FormerDatabase, ids: string): Promise<void> {
+    const folder = aFolder(ids)
+    const imported = await importTo(folder, '--from', url, ...tenYears, '--yes', '--json')
     const links = people.flatMap((person) => person.links)
     const logins = people.filter(({ tokens }) => tokens.cookie)
     expect(imported.code, imported.err).to.equal(0)
@@ -55,15 +66,22 @@ describe('portcullis import fastapi-users', () => {
     for (const { id, email, own, tokens, is_verified, is_superuser } of logins) {
       const headers = { Cookie: `fastapiusersauth=${tokens.cookie}` }
       const me = await call(service.url, 'GET', '/users/me', { headers })
-      expect(me.body).to.deep.equal({ id: Number(id), email, is_active: true, is_superuser, is_verified, ...own })
+      expect(me.body).to.deep.equal({
+        id: ids === 'integer' ? Number(id) : id,
+        email,
+        is_active: true,
+        is_superuser,
+        is_verified,
+        ...own,
+      })
     }
     const [, , person] = people
     await logIn(service.url, person?.email ?? '', person?.password ?? '')
     expect(await service.end('SIGTERM')).to.equal(0)
 
-    const again = await importTo(folder, '--from', former.url, ...tenYears, '--yes', '--json')
+    const again = await importTo(folder, '--from', url, ...tenYears, '--yes', '--json')
     expect(JSON.parse(again.out)).to.include({ stored: 0, replaced: 0, unchanged: people.length, sessions: 0 })
-  })
+  }
 
   it('makes a dry run, and writes nothing without a terminal and --yes', async () => {
     const folder = aFolder('integer')

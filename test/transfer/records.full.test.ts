@@ -8,6 +8,7 @@ import { objectionToHash } from '../../src/adapters/crypto/hash-schemes.ts'
 import { newId } from '../../src/adapters/crypto/new-id.ts'
 import { portsFor } from '../../src/adapters/stores/store-backend.ts'
 import { openUsersFile, writeUsersFile } from '../../src/adapters/transfer/portcullis-file.ts'
+import { DeleteUser } from '../../src/application/accounts/delete-user.ts'
 import type { ArrivingUser, UserSource } from '../../src/application/ports/user-source.ts'
 import { ExportUsers } from '../../src/application/transfer/export-users.ts'
 import { noCounts, sumOf } from '../../src/application/transfer/import-progress.ts'
@@ -15,6 +16,7 @@ import { type ImportedBatch, ImportUsers } from '../../src/application/transfer/
 import type { Email } from '../../src/domain/email.ts'
 import { noFieldRules, noFields } from '../../src/domain/fields.ts'
 import { anAccount, aSession, aUser } from '../../src/testing/builders.ts'
+import { changeUserOf, recording } from '../support/scenes/delivery.ts'
 import { skipIfMissing } from '../support/servers/obstacles.ts'
 import { mongoUnderTest } from '../support/stores/mongo.ts'
 import { recovers } from '../support/stores/outages.ts'
@@ -283,9 +285,47 @@ for (const { name, start, open } of suites) {
       expect((await imported(store, sourceOf([record]))).counts.sessions).to.equal(1)
       const { sessions } = targetOf(store)
       expect((await sessions.find(session.digest))?.userId).to.equal(record.id)
+      expect((await imported(store, sourceOf([record]))).counts.sessions).to.equal(0)
       await sessions.remove(session.digest)
       expect((await imported(store, sourceOf([record]))).counts).to.include({ sessions: 0, unchanged: 1 })
       expect(await sessions.find(session.digest)).to.equal(null)
+    })
+
+    it('brings no user back who was deleted here, but a user of a file', async () => {
+      const { users, expiringIds } = targetOf(store)
+      const record = arriving()
+      await imported(store, sourceOf([record]))
+      const person = (await user(record.id)) ?? expect.fail('was not stored')
+      const changeUser = changeUserOf(users)
+      const needs = {
+        users,
+        tenant: 'default',
+        changeUser,
+        expiringIds,
+        clock: store.clock,
+        newId,
+        freshLoginSeconds: null,
+      }
+      const deleteUser = new DeleteUser({ ...needs, eventHandlers: recording(async () => undefined) })
+      await deleteUser.execute({ by: { type: 'command' }, target: person, requestId: 'request' })
+      const { counts, problems } = await imported(store, sourceOf([record, arriving()]))
+      expect([counts.stored, counts.refused]).to.deep.equal([1, 1])
+      expect(problems[0]?.problems).to.deep.equal(['the user was deleted here'])
+      expect(await user(record.id)).to.equal(null)
+      const inFile = { ...record, credentials: { generation: 0, keptSid: null, endedUntil: null } }
+      expect((await imported(store, sourceOf([inFile]), true)).counts.stored).to.equal(1)
+    })
+
+    it('stores a user without the sessions that the store refuses', async () => {
+      const ends = { endsAt: new Date(store.clock().getTime() + 86_400_000) }
+      const sessions = [aSession(ends), aSession({ ...ends, sid: 'a\0b' })]
+      const { counts, problems } = await imported(store, sourceOf([arriving({ sessions })]))
+      const isRefused = name === 'PostgreSQL'
+      expect([counts.stored, counts.sessions, counts.refused]).to.deep.equal([1, isRefused ? 1 : 2, 0])
+      const told = ['lacks 1 sessions: the store has refused them']
+      expect(problems.map(({ isStored, problems }) => [isStored, problems])).to.deep.equal(
+        isRefused ? [[true, told]] : [],
+      )
     })
 
     it('never touches a user who was not imported', async () => {

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { digestOf, lineOf } from '../../src/adapters/transfer/records.ts'
@@ -75,15 +76,35 @@ describe('portcullis users', () => {
   it('reports lines that it cannot read, and a file that ends early', async () => {
     const folder = scratchFolder()
     const [header, ...records] = fileOf(3).split('\n')
-    const lines = [header, records[0], '{"type":"user","id":"x"}', 'no JSON', '{"type":"passkey"}', records[1]]
+    const noTime = records[2]?.replace(/"createdAt":"....-..-/, '"createdAt":"2023-13-')
+    const lines = [header, records[0], '{"type":"user","id":"x"}', 'no JSON', '{"type":"passkey"}', noTime, records[1]]
     writeFileSync(join(folder, 'users.jsonl'), lines.join('\n'))
     const { code, out, err } = await users(folder, 'import', 'users.jsonl', '--yes')
     expect(code).to.equal(1)
     expect(out).to.contain('stored: 2 new users')
-    expect(out).to.contain('not stored: 3 records')
+    expect(out).to.contain('not stored: 4 records')
     expect(err).to.contain('ends early')
     const report = linesOf(folder, 'users.jsonl.report.jsonl').map((line) => JSON.parse(line))
-    expect(report.filter(({ type }) => type === 'problem')).to.have.length(3)
+    expect(report.filter(({ type }) => type === 'problem')).to.have.length(4)
+  })
+
+  it('begins again for another store, although the report tells of an import that did not end', async () => {
+    const folder = scratchFolder()
+    writeFileSync(join(folder, 'users.jsonl'), fileOf(100))
+    expect((await users(folder, 'import', 'users.jsonl', '--yes')).code).to.equal(0)
+    const report = join(folder, 'users.jsonl.report.jsonl')
+    const cut = linesOf(folder, 'users.jsonl.report.jsonl').filter((line) => !line.startsWith('{"type":"end"'))
+    writeFileSync(report, `${cut.slice(0, -1).join('\n')}\n`)
+    const resumed = await users(folder, 'import', 'users.jsonl', '--yes', '--json')
+    expect(resumed.err).to.contain('Goes on behind 96 records')
+    expect(JSON.parse(resumed.out)).to.include({ stored: 96, unchanged: 4 })
+    expect((await stat(report)).mode & 0o777).to.equal(0o600)
+
+    writeFileSync(report, `${cut.slice(0, -1).join('\n')}\n`)
+    rmSync(join(folder, 'data'), { recursive: true })
+    const again = await users(folder, 'import', 'users.jsonl', '--yes', '--json')
+    expect(again.err).to.not.contain('Goes on')
+    expect(JSON.parse(again.out)).to.include({ stored: 100, unchanged: 0 })
   })
 
   it('stores after kills what it would have stored without them', async () => {

@@ -7,7 +7,10 @@ import { parseJson } from '../../lib/json-text.ts'
 /** The version of the format. A reader refuses a later one. */
 export const formatVersion = 1
 
-const time = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$' })
+const time = Type.Refine(
+  Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$' }),
+  (text) => !Number.isNaN(Date.parse(text)), // a 13th month has the form, too
+)
 const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 const text = Type.String()
 const flag = Type.Boolean()

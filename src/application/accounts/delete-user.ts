@@ -3,14 +3,17 @@ import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata } from '../event-metadata.ts'
+import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
 import { requireRight } from '../rights.ts'
 import { actorOf, type By, speaksFor } from '../sign-in/authenticate.ts'
 import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
+import { deletedImport, rememberedDays } from '../transfer/import-marks.ts'
 import { checkAgain, forcedBy } from './account-changes.ts'
 import { askForObjection, type ObjectionNeeds } from './deletion-objection.ts'
 
 interface Needs extends ObjectionNeeds, FreshLoginNeeds {
   changeUser: ChangeUser
+  expiringIds: Pick<ExpiringIds, 'add'>
 }
 
 /** Removes an account. Its sessions and tokens are invalid at once, and the sink `sessions` removes them. */
@@ -39,9 +42,17 @@ export class DeleteUser {
     if (login !== null && !isOwn) await checkAgain(this.#needs.changeUser, login, check)
     const outcome = await this.#needs.changeUser.execute(target.id, async (fresh) => {
       if (isOwn) await check(fresh)
+      if (fresh.imported !== null) await this.#rememberDeletion(fresh)
       const metadata = eventMetadata(this.#needs, input, actorOf(by))
       return { type: 'remove', events: [accountEvent('deleted', fresh, metadata)], ...forcedBy(input) }
     })
     if (outcome.type !== 'removed') throw new Refusal('NOT_FOUND')
+  }
+
+  /** A later import of the same source must not bring the user back. */
+  async #rememberDeletion({ id }: User): Promise<void> {
+    const { expiringIds, clock } = this.#needs
+    const until = new Date(clock().getTime() + rememberedDays * 86_400_000)
+    for (const mark of [deletedImport(), deletedImport(id)]) await expiringIds.add(mark, until)
   }
 }

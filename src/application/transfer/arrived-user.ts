@@ -35,6 +35,8 @@ export interface Origin {
   readonly hasHashes: boolean
   /** Whether another master secret than ours has encrypted its tokens. */
   readonly isSealedByOther: boolean
+  /** Whether a user of an earlier import was deleted here. */
+  readonly mayBeDeleted: boolean
 }
 
 /** The id of a record; `null` if it is none of the kind of the store. */

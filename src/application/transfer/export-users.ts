@@ -6,7 +6,7 @@ import type { LoginTimes } from '../ports/stores/login-times.ts'
 import type { SessionStore } from '../ports/stores/session-store.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import type { ArrivingEnd, ArrivingSession, ArrivingUser } from '../ports/user-source.ts'
-import { isImportedSession } from './imported-session.ts'
+import { isImportMark } from './import-marks.ts'
 
 interface Needs {
   readonly users: Pick<UserStore, 'list'>
@@ -40,7 +40,7 @@ export class ExportUsers {
       after = next
     } while (after !== null)
     for await (const { id, until } of everyOne((last) => expiringIds.list(pageSize, last))) {
-      if (!isImportedSession(id)) yield { type: 'ended', id, until }
+      if (!isImportMark(id)) yield { type: 'ended', id, until }
     }
   }
 

@@ -1,9 +1,11 @@
 import { emailKey } from '../../domain/email.ts'
 import { keyOf } from '../../domain/fields.ts'
+import { parseUserId } from '../../domain/ids.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { Arrival, ArrivingEnd, ArrivingSession, ArrivingUser, UserSource } from '../ports/user-source.ts'
 import { type ArrivedNeeds, accountKey, arrivedId, arrivedUser, type Origin } from './arrived-user.ts'
+import { deletedImport, importedSession } from './import-marks.ts'
 import {
   added,
   type ImportCounts,
@@ -13,7 +15,6 @@ import {
   sumOf,
 } from './import-progress.ts'
 import type { ImportTarget } from './import-target.ts'
-import { importedSession } from './imported-session.ts'
 import { rehearsalOf } from './rehearsal.ts'
 import { writeArrived } from './write-arrived.ts'
 
@@ -61,7 +62,8 @@ export class ImportUsers {
   ): AsyncGenerator<ImportedBatch> {
     const target = isRehearsal ? rehearsalOf(this.#needs.target) : this.#needs.target
     const isSealedByOther = source.sealedBy !== null && source.sealedBy !== this.#needs.sealedBy
-    const origin = { hasHashes: source.hasHashes, isSealedByOther }
+    const mayBeDeleted = await target.expiringIds.has(deletedImport())
+    const origin = { hasHashes: source.hasHashes, isSealedByOther, mayBeDeleted }
     let { cursor, counts, digest } = from
     for await (const batch of batches(source.arrivals(cursor))) {
       const keysOf = (arrival: Arrival) => this.#keysOf(arrival)
@@ -104,6 +106,9 @@ export class ImportUsers {
       }
       if (existing !== null && existing.imported?.version !== existing.version) {
         return refused(record, 'it has changed in the source, and the user has changed here: the user stays as here')
+      }
+      if (existing === null && origin.mayBeDeleted && (await wasDeleted(target, record))) {
+        return refused(record, 'the user was deleted here')
       }
       const written = await writeArrived(target.users, arrivedUser(this.#needs, record, origin, existing), existing)
       if (written === 'stale') continue
@@ -153,15 +158,39 @@ export class ImportUsers {
     }
     const chosen = [...live].sort((one, other) => +other.createdAt - +one.createdAt).slice(0, maxSessions)
     let count = 0
+    let refused = 0
     for (const session of chosen) {
       const mark = importedSession(session.digest)
-      if (!isNew && ((await expiringIds.has(mark)) || (await sessions.find(session.digest)) !== null)) continue
-      await sessions.put(sessionOf(session, user))
-      await expiringIds.add(mark, session.endsAt)
-      count++
+      if (!isNew && (await expiringIds.has(mark))) continue
+      // A killed import may have stored it without its mark.
+      const isThere = !isNew && (await sessions.find(session.digest)) !== null
+      const isStored = isThere || (await isAccepted(sessions.put(sessionOf(session, user))))
+      if (isStored) await expiringIds.add(mark, session.endsAt)
+      else refused++
+      if (isStored && !isThere) count++
     }
     const left = live.length - chosen.length
-    return { count, remarks: left > 0 ? [`lacks ${left} sessions: a user may have ${maxSessions}`] : [] }
+    const remarks = [
+      ...(left > 0 ? [`lacks ${left} sessions: a user may have ${maxSessions}`] : []),
+      ...(refused > 0 ? [`lacks ${refused} sessions: the store has refused them`] : []),
+    ]
+    return { count, remarks }
+  }
+}
+
+/** Whether a user of another system was deleted here. A file may be a backup, to bring somebody back. */
+async function wasDeleted({ expiringIds }: ImportTarget, { id, credentials }: ArrivingUser): Promise<boolean> {
+  return credentials === null && (await expiringIds.has(deletedImport(parseUserId(id) ?? id)))
+}
+
+/** Whether a store has taken a value. Throws `Unavailable`. */
+async function isAccepted(write: Promise<void>): Promise<boolean> {
+  try {
+    await write
+    return true
+  } catch (thrown) {
+    if (thrown instanceof Unavailable) throw thrown
+    return false
   }
 }
 

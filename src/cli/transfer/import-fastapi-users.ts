@@ -5,6 +5,7 @@ import {
   tables,
   usualColumns,
 } from '../../adapters/transfer/fastapi-users/options.ts'
+import { digestOfJson } from '../../adapters/transfer/fastapi-users/records.ts'
 import { settingsFault } from '../../config/settings/schema/fault.ts'
 import { type ExitCode, remark } from '../output.ts'
 import { openRecords } from './open-records.ts'
@@ -32,9 +33,7 @@ export async function importFastapiUsers(options: FormerImport): Promise<ExitCod
   const records = await openRecords(options)
   try {
     const declared = [...records.needs.fieldRules.fields.keys()]
-    const source = await openFastapiUsers({
-      from,
-      ...(sessions !== undefined && { sessionsFrom: sessions }),
+    const reading = {
       ...(sessionsPrefix !== undefined && { redisKeyPrefix: sessionsPrefix }),
       tables: {
         ...(usersTable !== undefined && { users: usersTable }),
@@ -46,11 +45,22 @@ export async function importFastapiUsers(options: FormerImport): Promise<ExitCod
       fieldsIfThere: declared,
       ...(lifetimeSeconds !== undefined && { lifetimeSeconds }),
       distrustVerified,
+    }
+    const source = await openFastapiUsers({
+      from,
+      ...(sessions !== undefined && { sessionsFrom: sessions }),
+      ...reading,
       now: records.needs.clock(),
       warn: remark,
     })
+    // Other options read other records, so they do not go on behind the cursor of these.
+    const read = digestOfJson([reading, withoutSecrets(sessions ?? '')]).slice(0, 12)
     try {
-      return await runImport(options, { source, name: `fastapi-users of ${withoutSecrets(from)}`, records })
+      return await runImport(options, {
+        source,
+        name: `fastapi-users of ${withoutSecrets(from)}, options ${read}`,
+        records,
+      })
     } finally {
       await source.close()
     }

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { openReport } from '../../adapters/transfer/report-file.ts'
 import type { UserSource } from '../../application/ports/user-source.ts'
+import { importRun, rememberedDays } from '../../application/transfer/import-marks.ts'
 import { type ImportCounts, type ImportProgress, noCounts } from '../../application/transfer/import-progress.ts'
 import { type ImportedBatch, ImportUsers } from '../../application/transfer/import-users.ts'
 import { Unavailable } from '../../domain/refusal.ts'
@@ -24,6 +26,13 @@ interface Job {
   readonly records: Records
 }
 
+/** A line of progress in the report. */
+interface Noted extends ImportProgress {
+  /** The import, which its store knows. */
+  readonly run: string
+}
+
+const start: ImportProgress = { cursor: null, counts: noCounts, digest: '' }
 const shownProblems = 20
 const progressSeconds = 5
 
@@ -48,20 +57,18 @@ export async function runImport(options: ImportOptions, job: Job): Promise<ExitC
 async function oneRun(options: ImportOptions, { source, name, records }: Job, isRehearsal: boolean): Promise<void> {
   const { target, needs, sealedBy } = records
   const importUsers = new ImportUsers({ ...needs, target, sealedBy })
-  const report = await openReport<ImportProgress>(options.report, isRehearsal ? `dry run: ${name}` : name, {
+  const report = await openReport<Noted>(options.report, isRehearsal ? `dry run: ${name}` : name, {
     resumes: !isRehearsal,
   })
   try {
-    const from = report.unfinished ?? { cursor: null, counts: noCounts, digest: '' }
-    if (report.unfinished !== null)
-      remark(`Goes on behind ${totalOf(from.counts)} records of an import that did not end`)
+    const { run, from } = isRehearsal ? { run: '', from: start } : await runOf(report.unfinished, records)
     let { counts, digest }: Omit<ImportProgress, 'cursor'> = from
     let shown = 0
     let toldAt = Date.now()
     for await (const batch of importUsers.execute(source, { from, isRehearsal })) {
       ;({ counts, digest } = batch)
       const { problems, ...progress } = batch
-      await report.note(problems, progress)
+      await report.note(problems, { ...progress, run })
       shown += showProblems(problems, shownProblems - shown)
       if (Date.now() - toldAt < progressSeconds * 1000) continue
       toldAt = Date.now()
@@ -73,6 +80,18 @@ async function oneRun(options: ImportOptions, { source, name, records }: Job, is
   } finally {
     await report.close()
   }
+}
+
+/** An unfinished import of this store, or a new one. A cursor says nothing about another store, such as one that was made again. */
+async function runOf(unfinished: Noted | null, { target, needs }: Records) {
+  const { expiringIds } = target
+  if (unfinished !== null && (await expiringIds.has(importRun(unfinished.run)))) {
+    remark(`Goes on behind ${totalOf(unfinished.counts)} records of an import that did not end`)
+    return { run: unfinished.run, from: unfinished }
+  }
+  const run = randomUUID()
+  await expiringIds.add(importRun(run), new Date(needs.clock().getTime() + rememberedDays * 86_400_000))
+  return { run, from: start }
 }
 
 function totalOf({ stored, replaced, unchanged, refused, endedIds }: ImportCounts): number {
