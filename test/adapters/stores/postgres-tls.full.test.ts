@@ -3,9 +3,10 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { postgresBackend } from '../../../src/adapters/stores/postgres/postgres.ts'
 import { Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
+import { eventually } from '../../support/eventually.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import { portcullis } from '../../support/process/command-line.ts'
-import { type Certificate, newCertificate } from '../../support/servers/certificate.ts'
+import { type Certificate, expired, newCertificate } from '../../support/servers/certificate.ts'
 import { skipIfMissing } from '../../support/servers/obstacles.ts'
 import {
   type PostgresServer,
@@ -17,6 +18,9 @@ import { goodSecret } from '../../support/services/settings.ts'
 import { scratchFolder } from '../../support/services/spawned-service.ts'
 import { recovers } from '../../support/stores/outages.ts'
 
+/** The modes that verify the signature, beside a file of CAs. */
+const verifying = ['require', 'verify-ca', 'verify-full']
+
 describe('TLS to PostgreSQL', () => {
   let server: PostgresServer
   let own: Certificate
@@ -27,22 +31,27 @@ describe('TLS to PostgreSQL', () => {
     // The certificate names 127.0.0.1, and not the second address.
     server = await startPostgres(['-c', 'fsync=off', '-c', 'listen_addresses=127.0.0.1,127.0.0.2'])
     own = newCertificate()
+    await server.query('ALTER SYSTEM SET ssl = on')
+    await present(own)
+    url = await server.newDatabase()
+  })
+
+  /** Lets the server present this certificate to later connections. */
+  async function present({ key, cert }: Certificate): Promise<void> {
     const user = serverUser()
-    for (const [name, text] of Object.entries({ 'server.key': own.key, 'server.crt': own.cert })) {
+    for (const [name, text] of Object.entries({ 'server.key': key, 'server.crt': cert })) {
       const file = join(server.folder, name)
       writeFileSync(file, text)
       chmodSync(file, 0o600)
       if (user !== undefined) chownSync(file, user.uid, user.gid)
     }
-    await server.query('ALTER SYSTEM SET ssl = on')
     await server.query('SELECT pg_reload_conf()')
-    url = await server.newDatabase()
-  })
+  }
 
   after(() => server?.destroy())
 
   const withOptions = (options: string, host = '127.0.0.1') => `${url.replace('127.0.0.1', host)}?${options}`
-  const caFile = () => `sslrootcert=${encodeURIComponent(own.certFile)}`
+  const withCa = (mode: string, { certFile } = own) => `sslmode=${mode}&sslrootcert=${encodeURIComponent(certFile)}`
 
   /** `null` if the store can be prepared, otherwise the message of `Unsuitable`. */
   async function refusalOf(address: string): Promise<string | null> {
@@ -55,12 +64,10 @@ describe('TLS to PostgreSQL', () => {
   }
 
   it('accepts any certificate by sslmode=require, and those of the file of a CA by every mode', async () => {
-    for (const options of ['sslmode=require', ...['require', 'verify-ca', 'verify-full'].map(withCa)]) {
+    for (const options of ['sslmode=require', ...verifying.map((mode) => withCa(mode))]) {
       expect(await refusalOf(withOptions(options)), options).to.equal(null)
     }
   })
-
-  const withCa = (mode: string) => `sslmode=${mode}&${caFile()}`
 
   it('compares the host by verify-full alone, and has a sentence of its own for another host', async () => {
     expect(await refusalOf(withOptions(withCa('verify-ca'), '127.0.0.2'))).to.equal(null)
@@ -69,13 +76,18 @@ describe('TLS to PostgreSQL', () => {
     expect(message).to.include('127.0.0.2')
   })
 
-  it('has a sentence of its own for a self-signed certificate without its file, and for that of another CA', async () => {
+  it('has a sentence of its own for a self-signed certificate without its file', async () => {
     for (const mode of ['verify-ca', 'verify-full']) {
       expect(await refusalOf(withOptions(`sslmode=${mode}`))).to.match(
         /the server has a self-signed certificate: .*sslrootcert/,
       )
-      const other = encodeURIComponent(newCertificate().certFile)
-      expect(await refusalOf(withOptions(`sslmode=${mode}&sslrootcert=${other}`))).to.include('sslrootcert')
+    }
+  })
+
+  it('refuses the certificate of another CA than that of the file, by every mode', async () => {
+    const other = newCertificate()
+    for (const mode of verifying) {
+      expect(await refusalOf(withOptions(withCa(mode, other))), mode).to.include('sslrootcert')
     }
   })
 
@@ -91,15 +103,32 @@ describe('TLS to PostgreSQL', () => {
     expect(String(fault)).to.include(missing)
   })
 
-  it('stops the start with exit code 2 if the certificate fails', async () => {
+  /** Starts the service, which the certificate of the server must stop with exit code 2. Returns what it prints. */
+  async function stoppedStart(address: string): Promise<string> {
     const env = {
       PORTCULLIS_STORES__USERS__KIND: 'postgres',
-      PORTCULLIS_STORES__USERS__URL: withOptions('sslmode=verify-full'),
+      PORTCULLIS_STORES__USERS__URL: address,
       PORTCULLIS_SECRET: goodSecret,
       PORTCULLIS_HTTP__PORT: '0',
     }
     const { code, err } = await portcullis(['serve'], { cwd: scratchFolder(), env })
-    expect(code).to.equal(2)
-    expect(err).to.match(/^portcullis: stores\.users, .*: PostgreSQL: the server has a self-signed certificate/m)
+    expect(code, err).to.equal(2)
+    return err
+  }
+
+  it('stops the start with exit code 2 if the certificate fails', async () => {
+    expect(await stoppedStart(withOptions('sslmode=verify-full'))).to.match(
+      /^portcullis: stores\.users, .*: PostgreSQL: the server has a self-signed certificate/m,
+    )
+  })
+
+  it('stops the start with exit code 2 and a sentence of its own if the certificate has expired', async () => {
+    const old = expired(own)
+    await present(old)
+    const address = withOptions(withCa('verify-full', old))
+    await eventually('the expired certificate', async () => (await refusalOf(address))?.includes('expired'))
+    expect(await stoppedStart(address)).to.match(
+      /^portcullis: stores\.users, .*: PostgreSQL: the certificate of the server has expired: renew it/m,
+    )
   })
 })

@@ -24,6 +24,15 @@ export function newCertificate(hosts: readonly string[] = []): Certificate {
   return { key: readFileSync(keyFile, 'utf8'), cert: readFileSync(certFile, 'utf8'), keyFile, certFile }
 }
 
+/** The same certificate for the same key, which expired a day ago. */
+export function expired({ key, keyFile, certFile }: Certificate): Certificate {
+  const past = join(scratchFolder(), 'cert.pem')
+  execFileSync('openssl', ['x509', '-in', certFile, '-signkey', keyFile, '-days', '-1', '-out', past], {
+    stdio: 'ignore',
+  })
+  return { key, keyFile, cert: readFileSync(past, 'utf8'), certFile: past }
+}
+
 let shared: Certificate | null = null
 
 /** The same certificate at each call. */
