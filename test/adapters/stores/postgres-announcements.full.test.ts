@@ -107,6 +107,21 @@ describe('an announcement of events in PostgreSQL', () => {
     expect(await listeners()).to.deep.equal([])
   })
 
+  it('is heard once directUrl can be used, and its fault is reported before', async () => {
+    const role = `late_${new URL(url).pathname.slice(6)}`
+    const warnings: string[] = []
+    const late = url.replace('postgres@', `${role}@`)
+    const handle = await open({ directUrl: late }, { warn: (message: string) => void warnings.push(message) })
+    const heard = countedBy(handle)
+    await eventually('a warning', () => warnings.length > 0)
+    const fault = `role "${role}" does not exist`
+    expect(warnings).to.deep.equal([`directUrl cannot be used (${fault}), so events wait for the next poll`])
+    await other.query(`CREATE ROLE ${role} LOGIN`)
+    await isHeard(await open(), heard)
+    expect(warnings).to.have.length(1)
+    await other.query(`DROP ROLE ${role}`)
+  })
+
   it('is made by a service that leaves events to workers, and heard by one that delivers them', async () => {
     const settings = { PORTCULLIS_STORES__USERS__KIND: 'postgres', PORTCULLIS_SECRET: goodSecret }
     const env = { ...settings, PORTCULLIS_STORES__USERS__URL: url }

@@ -10,7 +10,7 @@ const channel = 'portcullis'
 const reopenMs = 1_000
 /** A firewall or a dead host ends an idle connection without a word. */
 const checkMs = 30_000
-const check = { text: 'SELECT 1', query_timeout: longestWaitMs } // the declared type lacks the last
+const timed = (text: string) => ({ text, query_timeout: longestWaitMs }) // the declared type lacks the last
 
 interface Needs extends Pick<OpenOptions, 'warn'>, PostgresOptions {
   readonly driver: Driver
@@ -59,6 +59,7 @@ function listenTo({ driver, directUrl, warn }: Needs, url: string) {
   const servers = openServers(driver, address, 1)
   const heard = new Map<string, Set<() => void>>()
   let isClosed = false
+  let isReported = false
   let end = (): void => undefined
 
   /** Resolves when the connection has ended, or says that there is a pooler. */
@@ -70,10 +71,11 @@ function listenTo({ driver, directUrl, warn }: Needs, url: string) {
     client.on('notification', ({ payload = '' }) => {
       for (const wake of heard.get(payload) ?? []) wake()
     })
-    const endChecks = timers.every(checkMs, () => void client.query(check).catch(end))
+    const endChecks = timers.every(checkMs, () => void client.query(timed('SELECT 1')).catch(end))
     try {
       if (!servers.isDirect(client)) return 'pooled'
-      await client.query(`LISTEN ${channel}`)
+      await client.query(timed(`LISTEN ${channel}`))
+      isReported = false
       if (!isClosed) await ended.promise
       return 'ended'
     } finally {
@@ -82,12 +84,17 @@ function listenTo({ driver, directUrl, warn }: Needs, url: string) {
     }
   }
 
+  /** Without a `directUrl`, the address is that of the store, whose outage has a line of its own. */
+  function report(fault: string): void {
+    if (directUrl === undefined || isReported || isClosed) return
+    isReported = true
+    warn(`directUrl ${fault}, so events wait for the next poll`)
+  }
+
   async function listen(): Promise<void> {
     while (!isClosed) {
-      if ((await listenOnce().catch(() => null)) === 'pooled') {
-        if (directUrl !== undefined) warn('directUrl leads through a pooler, so events wait for the next poll')
-        return
-      }
+      const outcome = await listenOnce().catch((error) => report(`cannot be used (${error.message || error.code})`))
+      if (outcome === 'pooled') return report('leads through a pooler')
       if (!isClosed) await timers.pause(reopenMs)
     }
   }
