@@ -341,6 +341,27 @@ describe('the PostgreSQL store', () => {
       expect(await waiting).to.equal('stale')
     })
 
+    it('repeats three times what the server undoes, and then is unavailable', async () => {
+      await other.query(`CREATE SEQUENCE attempts;
+        CREATE FUNCTION undo() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+          IF nextval('portcullis.attempts') < 4 OR NEW.id = 'never' THEN
+            RAISE EXCEPTION 'undone' USING ERRCODE = TG_ARGV[0];
+          END IF;
+          RETURN NEW;
+        END $$`)
+      for (const code of ['40P01', '40001']) {
+        const on = 'BEFORE INSERT ON expiring_ids FOR EACH ROW'
+        await other.query(`CREATE OR REPLACE TRIGGER undo ${on} EXECUTE FUNCTION undo('${code}')`)
+        await other.query('ALTER SEQUENCE attempts RESTART')
+        await handle.expiringIds.add('fourth', new Date())
+        await other.query('ALTER SEQUENCE attempts RESTART')
+        await expectUnavailable(() => handle.expiringIds.add('never', new Date()))
+        expect((await other.query('SELECT last_value::int AS attempts FROM attempts')).rows).to.deep.equal([
+          { attempts: 4 },
+        ])
+      }
+    })
+
     it('begins no attempt after 2 s when the server undoes each one', async () => {
       await other.query('CREATE SEQUENCE attempts')
       await other.query(`CREATE FUNCTION undo() RETURNS trigger LANGUAGE plpgsql AS $$
