@@ -41,13 +41,14 @@ describe('an app that shares the database of the PostgreSQL store', () => {
     return client
   }
 
-  async function rolesSql(): Promise<string> {
+  async function rolesSql(schema = 'portcullis', role = app): Promise<string> {
     const env = {
       PORTCULLIS_SECRET: goodSecret,
       PORTCULLIS_STORES__USERS__KIND: 'postgres',
       PORTCULLIS_STORES__USERS__URL: asRole(service),
+      PORTCULLIS_STORES__USERS__SCHEMA: schema,
     }
-    const { code, out, err } = await portcullis(['storage', 'roles', '--app', app], { env })
+    const { code, out, err } = await portcullis(['storage', 'roles', '--app', role], { env })
     expect([code, err]).to.deep.equal([0, ''])
     return out
   }
@@ -64,11 +65,14 @@ describe('an app that shares the database of the PostgreSQL store', () => {
     const sql = await rolesSql()
     const early = psql(sql)
     expect([early.status, early.stderr]).to.match(/3,.*start the service once/s)
-    const first = postgresBackend.open({ url: asRole(service), clock: () => new Date(), warn() {} })
-    await recovers(async () => (await first).prepare())
-    await (await first).close()
-    for (const _ of ['at first', 'repeated']) {
-      const { status, stderr } = psql(sql)
+    // Another tenant has another app in the same database.
+    for (const schema of ['portcullis', 'portcullis_other']) {
+      const first = await postgresBackend.open({ url: asRole(service), schema, clock: () => new Date(), warn() {} })
+      await recovers(() => first.prepare())
+      await first.close()
+    }
+    for (const again of [await rolesSql('portcullis_other', `other_${run}`), sql, sql]) {
+      const { status, stderr } = psql(again)
       expect([status, stderr]).to.deep.equal([0, ''])
     }
 
@@ -253,7 +257,8 @@ describe('an app that shares the database of the PostgreSQL store', () => {
         const later = aUser()
         await handle.users.insert(later, [anEvent(later)]).catch(() => undefined)
         await handle.users.replace({ ...later, isVerified: false }, []).catch(() => undefined)
-        await handle.users.find(later.id)
+        const found = await handle.users.find(later.id)
+        if (found !== null) expect(found.endedUntil, 'the end of its logins').to.deep.equal(later.endedUntil)
         await handle.users.findByEmail(emailKey(later.email))
         await handle.users.list(1, null)
         await handle.sessions.put(aSession({ userId: later.id }))

@@ -36,6 +36,8 @@ export const tools = (service: string, app: string): string => `
     PERFORM shop.attempt('SELECT digest FROM portcullis.sessions');
     PERFORM shop.attempt('UPDATE portcullis.user_private SET is_superuser = true');
     PERFORM shop.attempt('GRANT ALL ON portcullis.user_private TO ${app}');
+    PERFORM shop.attempt('GRANT ${service}_users TO ${app}');
+    PERFORM shop.attempt('SELECT email FROM portcullis_other.users');
     PERFORM shop.attempt('CREATE TABLE portcullis.more ()');
     PERFORM shop.attempt('SET ROLE ${service}');
     PERFORM shop.attempt('RESET ROLE');
@@ -119,6 +121,15 @@ export const attempts: readonly Attempt[] = [
   {
     name: 'by a deferred trigger after ON DELETE SET NULL',
     act: (place) => child(place, trigger('AFTER UPDATE', 'shop.grabbing', deferred), 'SET NULL'),
+  },
+  {
+    name: 'by the default of ON DELETE SET DEFAULT',
+    async act(place) {
+      await child(place, '', 'SET DEFAULT')
+      await place.shop.query(`
+        CREATE FUNCTION shop.other_user() RETURNS uuid LANGUAGE plpgsql AS $$ BEGIN PERFORM shop.grab(); RETURN NULL; END $$;
+        ALTER TABLE shop.child ALTER user_id SET DEFAULT shop.other_user()`)
+    },
   },
   {
     name: 'by a trigger for the whole statement',
@@ -217,6 +228,29 @@ export const attempts: readonly Attempt[] = [
     },
     undo: (app) => `${granted(app)}
       ALTER FUNCTION portcullis.put_user SECURITY DEFINER; ALTER FUNCTION portcullis.remove_user SECURITY DEFINER`,
+  },
+  {
+    name: 'by the cast of a foreign key, and dates that the service cannot read',
+    act: (place) =>
+      asOwner(
+        place,
+        `EXECUTE 'ALTER FUNCTION portcullis.put_user SET DateStyle = German';
+        EXECUTE 'ALTER FUNCTION portcullis.remove_user SET DateStyle = German';`,
+      ),
+    undo: () => `
+      ALTER FUNCTION portcullis.put_user RESET DateStyle; ALTER FUNCTION portcullis.remove_user RESET DateStyle`,
+  },
+  {
+    name: 'by the cast of a foreign key, and an heir of users',
+    async act(place) {
+      await place.shop.query('GRANT CREATE ON SCHEMA shop TO PUBLIC')
+      await asOwner(
+        place,
+        `CREATE TABLE IF NOT EXISTS shop.heir () INHERITS (portcullis.users);
+        INSERT INTO shop.heir SELECT * FROM ONLY portcullis.users WHERE id = odd.id AND NOT EXISTS (SELECT FROM shop.heir);
+        CREATE OR REPLACE TRIGGER act AFTER DELETE ON shop.heir FOR EACH ROW EXECUTE FUNCTION shop.grabbing();`,
+      )
+    },
   },
 ]
 

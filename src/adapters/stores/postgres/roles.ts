@@ -1,10 +1,21 @@
+import { createHash } from 'node:crypto'
 import { Unsuitable } from '../store-backend.ts'
-import { addressOf, type PostgresOptions, schemaOf } from './connection/address.ts'
+import { addressOf, type PostgresOptions, schemaOf, usualSchema } from './connection/address.ts'
 
 /** A name for SQL. */
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 /** A text for SQL. */
 export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+const mostBytes = 63 // of a name in PostgreSQL, which cuts longer ones
+
+/** Each schema has an owner of its own: code of the app of a tenant could read the users of others, if they had the same one. */
+function ownerOf(service: string, schema: string): string {
+  const name = schema === usualSchema ? `${service}_users` : `${service}_${schema}_users`
+  return Buffer.byteLength(name) <= mostBytes
+    ? name
+    : `users_${createHash('sha256').update(name).digest('hex').slice(0, 32)}`
+}
 
 /** For psql, as a superuser of the server. May be repeated. */
 export function rolesOf(own: PostgresOptions, app: string): string {
@@ -12,7 +23,7 @@ export function rolesOf(own: PostgresOptions, app: string): string {
   if (service === undefined || database === undefined) throw new Unsuitable('its address names no user')
   const schema = quoted(schemaOf(own))
   const users = `${schema}.users`
-  const owner = `${service}_users`
+  const owner = ownerOf(service, schemaOf(own))
 
   return `-- Run this with psql as a superuser, in the database ${quoted(database)}, after the first start of the service.
 -- It may be repeated, and changes nothing if it fails.

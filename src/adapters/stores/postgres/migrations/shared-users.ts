@@ -22,13 +22,11 @@ const deferrableWrites = `(
     FROM (SELECT DISTINCT tgrelid FROM pg_catalog.pg_trigger WHERE tgdeferrable) AS triggered (id)
   )`
 
-/** The settings that the service gave its session. On the way in, search_path is that of the function. */
-const ownSettings = `(
-    SELECT pg_catalog.json_object_agg(name, CASE WHEN name OPERATOR(pg_catalog.=) 'search_path' THEN 'pg_catalog'
-      ELSE pg_catalog.current_setting(name) END)
-    FROM pg_catalog.unnest(ARRAY['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'DateStyle',
-      'default_transaction_isolation', 'search_path']) AS own (name)
-  )`
+/** The settings that the service gave its session. Only time-outs are read, because an app can give the functions others. */
+const ownSettings = `pg_catalog.json_build_object('statement_timeout', pg_catalog.current_setting('statement_timeout'),
+    'lock_timeout', pg_catalog.current_setting('lock_timeout'),
+    'idle_in_transaction_session_timeout', pg_catalog.current_setting('idle_in_transaction_session_timeout'),
+    'DateStyle', 'ISO', 'default_transaction_isolation', 'read committed', 'search_path', 'pg_catalog')`
 
 /**
  * Ends everything that code of others could have left in the session. Deferred triggers run now. A cursor WITH HOLD, which COMMIT
