@@ -126,6 +126,7 @@ backend needs both kinds:
 \`\`\``,
   providers: `By default there are none. [providers.md](providers.md) has an example for each kind.`,
   tenants: `[tenants.md](tenants.md) explains tenants with examples.`,
+  keys: `[keys.md](keys.md) explains the keys with which backends sign for other services.`,
   passwords: `The service accepts no Argon2id cost below the minimum of the OWASP Password Storage Cheat Sheet: 47104 KiB with one
 pass, 19456 with 2, 12288 with 3, 9216 with 4, 7168 with 5 or more.`,
 }
@@ -137,7 +138,9 @@ default, behaves like fastapi-users. \`hardened\` is recommended for a public se
 \`docs.enabled\` follows the profile of the whole service. All other settings have the same defaults in both profiles.
 
 \`hardened\` does not refuse the login of users whose address is not verified: they verify it within a session.
-If every backend has \`requiresVerification\`, set \`verification.requiresSession: false\`. Otherwise nobody can log in to verify.`
+If every backend has \`requiresVerification\`, set \`verification.requiresSession: false\`. Otherwise nobody can log in to verify.
+
+\`hardened\` also signs JWTs with a [pair of keys](keys.md) (\`EdDSA\`), if no older release has opened the data.`
 
 const presetIntroduction = `## Preset
 

@@ -196,6 +196,21 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .option('--yes', 'do not ask')
     .action(run<{ yes?: true }>(async (options) => (await import('./commands/secret.ts')).replaceSecret(options)))
 
+  const keys = program.command('keys').description('List and replace the keys that sign tokens for other services')
+  keys
+    .command('list')
+    .description('List the keys: next, current and previous ones')
+    .action(run(async (options) => (await import('./commands/keys.ts')).listKeys(options)))
+  keys
+    .command('rotate')
+    .description('Publish a next key, and print when it signs. Nobody is logged out')
+    .action(run(async (options) => (await import('./commands/keys.ts')).rotateKeys(options)))
+  keys
+    .command('revoke')
+    .description('Replace all keys at once, after one has leaked: ends every login with their tokens')
+    .option('--yes', 'do not ask')
+    .action(run<{ yes?: true }>(async (options) => (await import('./commands/keys.ts')).revokeKeys(options)))
+
   const config = program.command('config').description('Check the settings')
   config
     .command('check')

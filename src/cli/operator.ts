@@ -11,6 +11,7 @@ import { pageFor } from '../config/composition/mail.ts'
 import { bindSecret, hasSecret, keyRingOf, replaceSecret, resolveSecret } from '../config/composition/master-secret.ts'
 import { lifetimesOf, userPortsOf } from '../config/composition/ports.ts'
 import { openHasher, openHashPool } from '../config/composition/shared-resources.ts'
+import { signingKeysOf } from '../config/composition/signing.ts'
 import { distinctStores, placed, pluginOf } from '../config/plugins/stores.ts'
 import { settingsFault } from '../config/settings/schema/fault.ts'
 import type { Settings } from '../config/settings/schema/schema.ts'
@@ -121,6 +122,13 @@ export async function openOperator(
 
     /** Binds the users to another secret: that of the settings, or a new one in the data folder. */
     replaceSecret: () => replaceSecret({ secretMark }, settings, tenant),
+
+    /** The pairs of keys that sign tokens. */
+    async signingKeys() {
+      const master = await resolveSecret(settings)
+      await bindSecret({ secretMark }, master, tenant)
+      return signingKeysOf(settings, { secretMark, keyRing: keyRingOf(master, tenant), clock, added: () => undefined })
+    },
 
     /** The stored sessions of a user. Throws `SettingsFault` where only the serving process has them. */
     async sessionsOf(user: User): Promise<readonly SessionView[]> {

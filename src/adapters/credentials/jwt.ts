@@ -3,6 +3,19 @@ import jsonwebtoken from 'jsonwebtoken'
 import type { Credential, Credentials } from '../../application/ports/credentials.ts'
 import type { ExpiringIds } from '../../application/ports/stores/expiring-ids.ts'
 import { parseUserId } from '../../domain/ids.ts'
+import { headerOf, signedToken, verifiedClaims } from './signing/access-token.ts'
+import type { JwtAlgorithm } from './signing/options.ts'
+import type { SigningKeys } from './signing/signing-keys.ts'
+
+/** The parts of a backend whose tokens other services verify, or once have. */
+interface Signing {
+  readonly keys: SigningKeys
+  /** The algorithm of new tokens. */
+  readonly algorithm: JwtAlgorithm
+  /** The claims `iss` and `client_id`. */
+  readonly issuer: string
+  readonly client: string
+}
 
 interface Options {
   /**
@@ -10,6 +23,8 @@ interface Options {
    * verification.
    */
   readonly key: KeyObject
+  /** Absent: tokens are signed and verified with `key` alone. */
+  readonly signing?: Signing
   readonly audience: string
   /** A token of another tenant is not recognised, even if the key is the same. */
   readonly tenant: string
@@ -29,13 +44,24 @@ const shape = /^[\w-]+\.[\w-]+\.[\w-]+$/
 const endedId = (id: string): string => `jwt:${id}`
 const lastSecond = 8.64e12
 
-/** JSON Web Tokens (RFC 7519), signed with HMAC-SHA-256 and no other algorithm (RFC 8725 section 3.1). */
+/**
+ * JSON Web Tokens (RFC 7519). Those with a `kid` are verified with the signing key of this name and its algorithm, all others with
+ * HMAC-SHA-256 and no other algorithm (RFC 8725 section 3.1). So a change of the algorithm ends no login.
+ */
 export function jwtCredentials(options: Options): Credentials {
-  const { key, audience, tenant, lifetimeSeconds, expiringIds, clock, newId, claimFields = [] } = options
+  const { key, signing, audience, tenant, lifetimeSeconds, expiringIds, clock, newId, claimFields = [] } = options
   /** Verified tokens. Each use checks the expiry again; the user record decides whether the credential is alive. */
   const genuine = new Map<string, Credential>()
+  signing?.keys.onRemoved(() => genuine.clear())
 
-  const verified = (value: string, now: Date): Credential | null => {
+  async function verified(value: string, now: Date): Promise<Credential | null> {
+    const header = headerOf(value)
+    if (header === null || header.kid === undefined) return verifiedByHmac(value, now)
+    const claims = signing && (await verifiedClaims(value, header, { keys: signing.keys, audience, now }))
+    return claims ? credentialOf(claims, value, tenant) : null
+  }
+
+  const verifiedByHmac = (value: string, now: Date): Credential | null => {
     try {
       // The library treats a timestamp of 0 as absent.
       const clockTimestamp = Math.max(1, secondsOf(now))
@@ -48,6 +74,13 @@ export function jwtCredentials(options: Options): Credentials {
     } catch {
       return null
     }
+  }
+
+  async function signed(claims: object): Promise<string> {
+    const { keys, algorithm = 'HS256', issuer: iss, client: client_id } = signing ?? {}
+    const signer = algorithm === 'HS256' || keys === undefined ? null : await keys.signer(algorithm)
+    if (signer !== null) return signedToken({ ...claims, iss, client_id }, signer) // RFC 9068 section 2.2
+    return jsonwebtoken.sign(claims, key, { algorithm: 'HS256' })
   }
 
   return {
@@ -66,7 +99,7 @@ export function jwtCredentials(options: Options): Credentials {
       const { shown } = user.fields
       const own = claimFields.flatMap((name) => (shown[name] == null ? [] : [[name, shown[name]] as const]))
       const claims = { ...Object.fromEntries(own), sub: user.id, aud: audience, iat, exp, jti, gen, tenant, ...login }
-      const value = jsonwebtoken.sign(claims, key, { algorithm: 'HS256' })
+      const value = await signed(claims)
       const credential = credentialOf(claims, value, tenant)
       if (credential === null) throw new TypeError('the proof has a time or a method of a wrong type')
       return { value, credential }
@@ -74,6 +107,7 @@ export function jwtCredentials(options: Options): Credentials {
 
     async read(value) {
       const now = clock()
+      if (signing?.keys.isOld()) await signing.keys.fresh() // forgets the tokens of a key that was removed
       const remembered = genuine.get(value)
       if (remembered !== undefined) {
         if (remembered.expiresAt > now) return remembered
@@ -81,7 +115,7 @@ export function jwtCredentials(options: Options): Credentials {
         return null
       }
       if (value.length > maxTokenLength || !shape.test(value)) return null
-      const credential = verified(value, now)
+      const credential = await verified(value, now)
       if (credential === null) return null
       if (genuine.size >= maxRemembered) genuine.clear()
       genuine.set(value, credential)

@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { algorithmOption } from './signing/options.ts'
 
 /** Browsers keep a cookie for at most 400 days (RFC 6265bis section 5.5). */
 export const maxLifetimeSeconds = 400 * 86_400
@@ -22,6 +23,7 @@ export const jwtOptions = {
     description: 'The claim `aud` of new tokens. The service refuses tokens with another one.',
   }),
   lifetimeSeconds: lifetime(3600, 'Lifetime of a token.'),
+  algorithm: algorithmOption,
 }
 
 /** The settings of `storedCredentials`. */

@@ -14,11 +14,16 @@ type KeyPurpose =
   | 'jwt'
   | 'provider tokens'
   | 'device tokens'
+  | 'signing keys'
 
 export interface DerivedKeys extends KeyRing {
   readonly jwtKey: KeyObject
   readonly providerTokenKey: KeyObject
   readonly deviceTokenKey: KeyObject
+  /** Seals a private key under its name. */
+  sealSigningKey(key: Buffer, kid: string): string
+  /** `null` if another secret, or another name, has sealed it. */
+  unsealSigningKey(sealed: string, kid: string): Buffer | null
 }
 
 /** The length of the sealed text: every address key fits, with the two bytes of its length. */
@@ -42,6 +47,7 @@ export function derivedKeys(master: Buffer | string, tenant: string | null = nul
   const counterKey = keyFor('counters')
   const sealKey = keyFor('seal')
   const journeyKey = keyFor('journeys')
+  const signingKeyKey = keyFor('signing keys')
 
   return {
     digest(token) {
@@ -79,6 +85,14 @@ export function derivedKeys(master: Buffer | string, tenant: string | null = nul
     unsealJourney(sealed, digest) {
       const plain = open(journeyKey, Buffer.from(sealed, 'base64url'), Buffer.from(digest))
       return plain === null ? null : JSON.parse(plain.toString())
+    },
+
+    sealSigningKey(key, kid) {
+      return seal(signingKeyKey, key, Buffer.from(kid)).toString('base64url')
+    },
+
+    unsealSigningKey(sealed, kid) {
+      return open(signingKeyKey, Buffer.from(sealed, 'base64url'), Buffer.from(kid))
     },
 
     jwtKey: keyFor('jwt'),

@@ -106,6 +106,7 @@ export const pagePaths = {
   /** Only for browsers of this machine. */
   mailbox: ['/try/mailbox', '/try/mailbox/message', '/try/mailbox/mailbox.css', '/try/mailbox/mailbox-refresh.js'],
   frontDoor: ['/', '/.well-known/change-password'],
+  keys: ['/.well-known/jwks.json', '/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'],
   account: [
     '/account',
     '/account/sign-in',

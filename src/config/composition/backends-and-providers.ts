@@ -24,10 +24,10 @@ export function transportOf({ transport, strategy }: Pick<BackendSettings, 'tran
 }
 
 /** The enabled backends, in order of declaration. */
-export function backendsOf(settings: Settings['backends'], needs: StrategyNeeds): HttpBackend[] {
+export function backendsOf(settings: Settings['backends'], needs: Omit<StrategyNeeds, 'backend'>): HttpBackend[] {
   return enabledOf(settings).map(([name, { transport: kind, strategy, requiresVerification, loginBy }]) => {
     const transport = transportOf({ transport: kind, strategy })
-    const credentials = build(strategies, strategy, needs)
+    const credentials = build(strategies, strategy, { ...needs, backend: name })
     const loginField = loginFieldOf({ loginBy })
     return { name, requiresVerification, loginField, credentials, transport, isForBrowsers: transport.isAmbient }
   })

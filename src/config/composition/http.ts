@@ -15,6 +15,7 @@ import { markPath, type Site } from '../../adapters/http/pages/account/site.ts'
 import { frontDoorRouter } from '../../adapters/http/pages/front-door.ts'
 import { mailboxRouter } from '../../adapters/http/pages/mailbox-page.ts'
 import { comingBack, hasTryPage, tryRouter } from '../../adapters/http/pages/try-page.ts'
+import { wellKnownRouter } from '../../adapters/http/pages/well-known.ts'
 import { answerForms } from '../../adapters/http/pipeline/answer-forms.ts'
 import { clientAddresses } from '../../adapters/http/pipeline/client-address.ts'
 import { traitsOf } from '../../adapters/http/pipeline/client-traits.ts'
@@ -58,7 +59,7 @@ interface TenantNeeds {
 /** Every route of one tenant. */
 export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
   const { publicUrl, mailboxKey = null } = needs
-  const { settings, useCases, backends, ports, mailbox } = tenant
+  const { settings, useCases, backends, ports, mailbox, signingKeys } = tenant
   const deviceCookie = deviceCookieOf(tenant)
   const clientOf = clientAddresses(settings.http.trustedProxies)
   const origins = ownOrigins(publicUrl, settings.http.allowedOrigins)
@@ -67,6 +68,8 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
   const identify = identifying({ authenticate, backends, ownOrigins: origins, removeRepeated })
   const page = tryRouter({ publicUrl, config: tryConfig(settings, publicUrl) })
   const kept = mailbox !== null && mailboxKey !== null ? [mailboxRouter({ mailbox, key: mailboxKey })] : []
+  const { cacheSeconds } = settings.keys
+  const wellKnown = wellKnownRouter({ issuer: publicUrl, published: signingKeys.published, cacheSeconds })
   const ofDevelopment = settings.try.enabled ? [page, ...kept] : []
   const parts = {
     use: { ...useCases, vault: ports.vault, backends, deviceCookie },
@@ -94,7 +97,7 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
     routes: routeTable([
       ...ofPages(pageRouters(tenant, { publicUrl, mailboxKey: kept.length > 0 ? mailboxKey : null })),
       ...routersOf(settings).flatMap((router) => router.routesOf(parts, routesNeeds)),
-      ...ofPages(ofDevelopment),
+      ...ofPages([...ofDevelopment, wellKnown]),
     ]),
     identify,
     isTls: settings.http.publicUrl?.startsWith('https:') ?? false,

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { keySetName, noKeys } from '../../adapters/credentials/signing/key-set.ts'
 import { type DerivedKeys, derivedKeys, secretMark } from '../../adapters/crypto/derived-keys.ts'
 import { openSecretFile, removeSecretFile } from '../../adapters/crypto/secret-file.ts'
 import type { UsersRole } from '../../adapters/stores/store-backend.ts'
@@ -44,6 +45,8 @@ export async function bindSecret(
   master: MasterSecret,
   tenant: string,
 ): Promise<'first' | 'same'> {
+  // A record of no keys tells data of this release from older ones, for which nobody chose an algorithm with pairs of keys.
+  if ((await users.secretMark.read('secret')) === null) await users.secretMark.exchange(keySetName, null, noKeys)
   const mark = await users.secretMark.check(markOf(master, tenant))
   if (mark !== 'other') return mark
   const { secret, origin, path } = master
@@ -72,6 +75,8 @@ export async function replaceSecret(
   const mark = markOf(master, tenant)
   if ((await users.secretMark.check(mark)) === 'same') return 'same'
   await users.secretMark.replace(mark)
+  // The present keys are sealed with the former secret.
+  if ((await users.secretMark.read(keySetName)) !== null) await users.secretMark.replace(noKeys, keySetName)
   return master
 }
 

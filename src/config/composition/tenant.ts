@@ -20,6 +20,7 @@ import { openStores } from './open-stores.ts'
 import { type Ports, portsOf } from './ports.ts'
 import { reportsOf } from './reports.ts'
 import { openHasher, type SharedResources } from './shared-resources.ts'
+import { signingKeysOf } from './signing.ts'
 
 interface Needs extends SharedResources {
   readonly id: string
@@ -57,6 +58,7 @@ export async function openTenant(given: Needs) {
   const prepared = stores.prepare(async (users) => {
     await bindUsers(users, { ...needs, master })
     await keepIds(users, needs.settings.ids)
+    await tenant.signingKeys.prepare()
     await requireKeys(users, tenant.ports.fieldRules)
     await readSchemes()
     tenant.usersAreReady()
@@ -95,7 +97,19 @@ function tenantFrom(resources: Resources, needs: Needs) {
   const ports = portsFrom(resources, { ...needs, signals })
   const useCases = measuredUseCases(useCasesOf(ports), metrics)
   const deliveries = deliveriesOf({ ...stores, useCases, ports, leavesEvents, log })
-  const backends = backendsOf(settings.backends, { ...ports, newId, claimFields: claimsOf(ports.fieldRules) })
+  const signingKeys = signingKeysOf(settings, {
+    ...ports,
+    secretMark: stores.users.secretMark,
+    added: (key) => log.info(key, 'added a signing key'),
+  })
+  const backends = backendsOf(settings.backends, {
+    ...ports,
+    newId,
+    claimFields: claimsOf(ports.fieldRules),
+    signingKeys,
+    security: settings.security,
+    issuer: needs.publicUrl,
+  })
   for (const { name } of backends) metrics?.backendOpened(name)
   signals.on('eventsWritten', deliveries.wake)
   signals.on('attacked', (attack) => void reportAttack(useCases, attack, log))
@@ -107,6 +121,7 @@ function tenantFrom(resources: Resources, needs: Needs) {
     ports,
     useCases,
     backends,
+    signingKeys,
     providers: providersOf(settings.providers, { outbound, clock }),
     mailbox: handlers.mailbox,
     isReady: stores.isReady,

@@ -1,6 +1,8 @@
 import { type FormerLogins, withFormerLogins } from '../../adapters/credentials/former-tokens.ts'
 import { jwtCredentials } from '../../adapters/credentials/jwt.ts'
 import { jwtOptions, storedOptions } from '../../adapters/credentials/options.ts'
+import { usualAlgorithm } from '../../adapters/credentials/signing/options.ts'
+import type { SigningKeys } from '../../adapters/credentials/signing/signing-keys.ts'
 import { storedCredentials } from '../../adapters/credentials/stored.ts'
 import { type DerivedKeys, newToken } from '../../adapters/crypto/derived-keys.ts'
 import type { ExpiringIds } from '../../application/ports/stores/expiring-ids.ts'
@@ -15,6 +17,12 @@ export interface StrategyNeeds {
   readonly clock: () => Date
   readonly newId: () => string
   readonly claimFields: readonly string[]
+  readonly signingKeys: SigningKeys
+  readonly security: Parameters<typeof usualAlgorithm>[0]['security']
+  /** The public URL of the tenant. */
+  readonly issuer: string
+  /** The name of the backend. */
+  readonly backend: string
   /** JWTs of another system that go on. */
   readonly formerLogins?: FormerLogins | undefined
 }
@@ -22,8 +30,10 @@ export interface StrategyNeeds {
 const jwt = part({
   kind: 'jwt',
   options: jwtOptions,
-  build(options, { keyRing, formerLogins, ...needs }: StrategyNeeds) {
-    const own = jwtCredentials({ ...options, ...needs, key: keyRing.jwtKey })
+  build(options, { keyRing, formerLogins, signingKeys: keys, issuer, backend: client, ...needs }: StrategyNeeds) {
+    const { algorithm = usualAlgorithm(needs) } = options
+    const signing = { keys, algorithm, issuer, client }
+    const own = jwtCredentials({ ...options, ...needs, key: keyRing.jwtKey, signing })
     return formerLogins === undefined ? own : withFormerLogins(own, formerLogins)
   },
 })

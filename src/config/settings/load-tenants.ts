@@ -8,7 +8,7 @@ import { readJudged } from './resolve.ts'
 import { doubtsOf } from './rules/doubts.ts'
 import { type Fault, SettingsFault, type Source } from './schema/fault.ts'
 import { environmentSchema, type Settings, settingsSchema, tenantHosts, tenantSchema } from './schema/schema.ts'
-import { allowsKey, isGroup, keysOf, memberOf, overlay, treeOf, valueAt } from './schema/tree.ts'
+import { allowsKey, enabledOf, isGroup, keysOf, memberOf, overlay, treeOf, valueAt } from './schema/tree.ts'
 import { withVariable } from './sources/environment.ts'
 import { readSettingsFile } from './sources/file.ts'
 import { collisionsOf, defaultTenant, type LoadedTenants, ownPlaces, type TenantSettings } from './tenants.ts'
@@ -171,6 +171,7 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
     needsSecret: () => !withoutSecret,
     ...(id !== defaultTenant && { owned: (settings) => asTenant(id, settings, given, from) }),
   })
+  const ofKeys = hasOwnAddress(id, given, from) ? [] : faultsOfKeys(settings, sources)
   const sourceIn = (path: string): Source => (isGiven(own, path) ? source : from.sourceOf(path))
   return {
     id,
@@ -178,7 +179,10 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
     pathPrefix: `tenants.list.${id}.`,
     sources: new Map([...sources].map(([path, found]) => [path, found === 'file' ? sourceIn(path) : found])),
     settings,
-    faults: faults.map((one) => ({ ...one, source: one.source === 'file' ? sourceIn(one.path) : one.source })),
+    faults: [...faults, ...ofKeys].map((one) => ({
+      ...one,
+      source: one.source === 'file' ? sourceIn(one.path) : one.source,
+    })),
   }
 }
 
@@ -219,7 +223,7 @@ function hostsOf(
 function asTenant(id: string, settings: Settings, given: unknown, from: From): Settings {
   const { common } = from
   const dataFolder = isGiven(given, 'dataFolder') ? settings.dataFolder : join(common.dataFolder, 'tenants', id)
-  const backends = Object.entries(settings.backends).map(([name, backend]) => {
+  const backends = Object.entries(settings.backends).map(([name, backend]): [string, Backend] => {
     const { transport } = backend
     if (transport.kind !== 'cookie') return [name, backend]
     return [name, { ...backend, transport: { ...transport, name: `${transport.name}-${id}` } }]
@@ -228,8 +232,31 @@ function asTenant(id: string, settings: Settings, given: unknown, from: From): S
     ...settings,
     dataFolder,
     stores: ownPlaces({ id, stores: settings.stores, isOwn: (path) => isGiven(given, path) }),
-    backends: Object.fromEntries(backends),
+    backends: Object.fromEntries(hasOwnAddress(id, given, from) ? backends : backends.map(withoutKeys)),
   }
+}
+
+/** A service that verifies tokens reads the public keys without a header, so the address alone must lead to the tenant. */
+function hasOwnAddress(id: string, given: unknown, { common }: From): boolean {
+  return common.tenants.by !== 'header' || id === defaultTenant || isGiven(given, 'http.publicUrl')
+}
+
+type Backend = Settings['backends'][string]
+
+/** The default of a backend that cannot publish its keys. */
+function withoutKeys([name, backend]: [string, Backend]): [string, Backend] {
+  const { strategy } = backend
+  if (strategy.kind !== 'jwt') return [name, backend]
+  return [name, { ...backend, strategy: { algorithm: 'HS256', ...strategy } }]
+}
+
+function faultsOfKeys({ backends }: Settings, sources: ReadonlyMap<string, Source>): Fault[] {
+  return enabledOf(backends).flatMap(([name, { strategy }]) => {
+    if (strategy.kind !== 'jwt' || strategy.algorithm === 'HS256') return []
+    const path = `backends.${name}.strategy.algorithm`
+    const message = `needs an http.publicUrl of this tenant, because services that read its public keys send no header; or choose HS256`
+    return [{ path, message, source: sources.get(path) ?? 'default' }]
+  })
 }
 
 /** The inherited public URL with the host of the tenant. Pages are compared with it, so it is part of the input. */

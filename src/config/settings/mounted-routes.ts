@@ -1,4 +1,5 @@
-import { routes } from '../../adapters/http/routes.ts'
+import { mayPublishKeys } from '../../adapters/credentials/signing/options.ts'
+import { pagePaths, routes } from '../../adapters/http/routes.ts'
 import { routers } from '../plugins/routers.ts'
 import type { Settings } from './schema/schema.ts'
 import { enabledOf } from './schema/tree.ts'
@@ -11,7 +12,7 @@ interface MountedRoute {
   readonly setting: string
 }
 
-/** The routes of every enabled backend, provider and router, in this order. */
+/** The routes of every enabled backend, provider and router, in this order, and of the keys. */
 export function mountedRoutes(settings: Settings): MountedRoute[] {
   const backends = enabledOf(settings.backends).flatMap(([name, { prefix }]) =>
     below(prefix, `backends.${name}.prefix`, Object.values(routes.auth)),
@@ -28,7 +29,9 @@ export function mountedRoutes(settings: Settings): MountedRoute[] {
       const others = name === 'users' && settings.users.selfExport ? Object.values(routes.ownExport) : []
       return below(prefix, `routers.${name}.prefix`, [...own, ...others])
     })
-  return [...backends, ...providers, ...others]
+  const ofKeys = mayPublishKeys(settings) ? pagePaths.keys : []
+  const keys = ofKeys.map((path) => ({ method: 'GET', path, setting: 'the service itself' }))
+  return [...backends, ...providers, ...others, ...keys]
 }
 
 function below(

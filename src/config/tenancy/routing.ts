@@ -7,7 +7,7 @@ import {
   looselyByPath,
   type TenantRouting,
 } from '../../adapters/http/pipeline/tenant-routing.ts'
-import { basePathOf, withoutBase } from '../../lib/base-path.ts'
+import { basePathOf, withIssuerFirst, withoutBase } from '../../lib/base-path.ts'
 import { latest } from '../../lib/latest.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant, type LoadedTenants } from '../settings/tenants.ts'
@@ -40,7 +40,7 @@ export function routingOf(settings: Settings, current: () => LoadedTenants): Ten
     by === 'path' ? () => commonBase : (request) => bases().get(tenantOf(request).id ?? defaultTenant) ?? commonBase
   const corsOf = (id: string) => known().cors.get(id) ?? commonCors
   return {
-    pathOf: (request) => withoutBase(request.path, baseOf(request)),
+    pathOf: (request) => withoutBase(withIssuerFirst(request.path), baseOf(request)),
     tenantOf,
     fallback: defaultTenant,
     areMany: by !== undefined,

@@ -196,6 +196,24 @@ describe('settings of tenants', () => {
     expect(pathsOf(tenants.disabled.get('bolt'))).to.deep.equal(['tenants.list.bolt.http.publicUrl'])
   })
 
+  it('need a public URL of their own for public keys, if a header names them', async () => {
+    const own = { http: { publicUrl: 'https://bolt.example.org' } }
+    const byKeys = { backends: { jwt: { strategy: { algorithm: 'ES256' } } } }
+    const algorithm = (tenants: LoadedTenants, id: string) => settingsOf(tenants, id).backends.jwt?.strategy
+    const given = await load(list({ default: {}, acme: {}, bolt: own, cove: byKeys }, byKeys))
+    for (const id of ['default', 'bolt']) expect(algorithm(given, id)).to.include({ algorithm: 'ES256' })
+    for (const id of ['acme', 'cove']) {
+      const faults = given.disabled.get(id)
+      expect(pathsOf(faults), id).to.deep.equal([`tenants.list.${id}.backends.jwt.strategy.algorithm`])
+      expect(faults?.[0]?.message).to.include('http.publicUrl')
+    }
+    const hardened = await load(list({ acme: {}, bolt: own }, { security: { profile: 'hardened' } }))
+    expect(algorithm(hardened, 'acme')).to.include({ algorithm: 'HS256' })
+    expect(algorithm(hardened, 'bolt')).not.to.have.property('algorithm')
+    const byPath = await load(list({ acme: {} }, byKeys, 'path'))
+    expect(algorithm(byPath, 'acme')).to.include({ algorithm: 'ES256' })
+  })
+
   describe('by host', () => {
     const common = { http: { publicUrl: 'https://accounts.example.org:8443' } }
 

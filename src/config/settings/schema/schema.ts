@@ -1,5 +1,6 @@
 import Type, { type Static, type TObject, type TSchema } from 'typebox'
 import { formerOptions } from '../../../adapters/credentials/former-options.ts'
+import { keyOptions } from '../../../adapters/credentials/signing/options.ts'
 import { pageOptions } from '../../../adapters/http/pages/account/page-options.ts'
 import { compatOptions } from '../../../adapters/http/pipeline/answer-forms.ts'
 import type { StoreRole } from '../../../adapters/stores/store-backend.ts'
@@ -125,6 +126,7 @@ const common = {
   events,
   passwords,
   tokens,
+  keys: Type.Object(keyOptions),
   verification,
   security,
   users,
@@ -189,6 +191,7 @@ export interface Settings
     | 'events'
     | 'passwords'
     | 'tokens'
+    | 'keys'
     | 'verification'
     | 'security'
     | 'users'
