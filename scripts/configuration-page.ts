@@ -125,6 +125,7 @@ backend needs both kinds:
 }
 \`\`\``,
   providers: `By default there are none. [providers.md](providers.md) has an example for each kind.`,
+  apps: `By default there are none. [apps.md](apps.md) has an example for each kind of app.`,
   tenants: `[tenants.md](tenants.md) explains tenants with examples.`,
   keys: `[keys.md](keys.md) explains the keys with which backends sign for other services.`,
   passwords: `The service accepts no Argon2id cost below the minimum of the OWASP Password Storage Cheat Sheet: 47104 KiB with one

@@ -20,6 +20,7 @@ export const generated = new Map<string, () => string | Promise<string>>([
       errorsPage(
         await servedDocument({
           providers: { [anyProvider]: provider },
+          apps: { app: { redirectUris: ['https://app.example/'], backend: 'jwt' } },
           users: { selfDeletion: true, selfExport: true, fields: { username: { type: 'string', unique: true } } },
         }),
       ),

@@ -46,8 +46,9 @@ const introduction = `# Errors
 Every error has the body \`{"detail": …}\`. A \`detail\` in capitals is a code that programs may rely on. Some codes come with a
 reason and the rule that was broken: \`{"detail": {"code": "…", "reason": "…", "rule": "…"}}\`. Programs may rely on the rule. The
 reason is English text for people, and its wording may change. The reason of a code with \`FIELD\` is the name of the field.
+Only \`POST /account/token\` has another body: \`{"error", "error_description"}\` (RFC 6749 section 5.2).
 
-This page describes a service with one provider, \`<provider>\`. A running service describes its own routes at
+This page describes a service with one provider, \`<provider>\`, and with an [app](apps.md). A running service describes its own routes at
 \`/openapi.json\`, with the values of each \`detail\` as an enum. [openapi.json](openapi.json) is the document of a service without
 settings.`
 
@@ -142,6 +143,9 @@ ${Object.entries(meanings)
   .map(([rule, meaning]) => `| \`${rule}\` | ${meaning} |`)
   .join('\n')}`
 
+const tokenRoute = 'POST /account/token'
+const signInRoute = 'GET /account/authorize'
+
 /** `docs/errors.md`. */
 export function errorsPage({ paths }: Operations): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
@@ -154,8 +158,16 @@ export function errorsPage({ paths }: Operations): string {
     ['all', names],
     // The 503 of /readyz has another body: the failing stores.
     ['all but `GET /readyz`', names.filter((name) => name !== 'GET /readyz')],
-    ['all with a body', operations.filter(({ operation }) => operation.requestBody).map(({ name }) => name)],
-    ['all that need a credential', operations.filter(({ operation }) => operation.security).map(({ name }) => name)],
+    // RFC 6749 gives the errors of this one another body.
+    [
+      'all with a body but `POST /account/token`',
+      operations.filter(({ name, operation }) => operation.requestBody && name !== tokenRoute).map(({ name }) => name),
+    ],
+    // This one leads people without a credential to the sign-in.
+    [
+      'all that need a credential',
+      operations.filter(({ name, operation }) => operation.security && name !== signInRoute).map(({ name }) => name),
+    ],
   ]
 
   const rows = new Map<string, Row>()

@@ -1,5 +1,6 @@
-/** The length in characters of a URL. A longer address would not fit into a cookie beside others. */
+/** The lengths in characters of a URL. An address of our own may contain the request of an app. */
 const longestAddress = 512
+const longestOwnAddress = 2048
 /** Begins like a URL or a path. Browsers drop control characters and read \ as /, so an address could hide its target. */
 const plainAddress = /^(https?:\/\/|\/(?!\/))[^\\\s\p{Cc}]*$/iu
 
@@ -15,6 +16,7 @@ export function checkedReturn(given: string | null, { ownOrigin, allowedOrigins 
   if (given === null || !plainAddress.test(given)) return null
   if (!URL.canParse(given, ownOrigin)) return null
   const url = new URL(given, ownOrigin)
-  if (url.username !== '' || url.password !== '' || url.href.length > longestAddress) return null
-  return url.origin === ownOrigin || allowedOrigins.includes(url.origin) ? url.href : null
+  if (url.username !== '' || url.password !== '') return null
+  if (url.origin === ownOrigin) return url.href.length > longestOwnAddress ? null : url.href
+  return allowedOrigins.includes(url.origin) && url.href.length <= longestAddress ? url.href : null
 }

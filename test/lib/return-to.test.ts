@@ -13,6 +13,7 @@ describe('the check of an address to return to', () => {
     ['/a@evil.example', 'https://accounts.example.com/a@evil.example'],
     ['/%2F%2Fevil.example', 'https://accounts.example.com/%2F%2Fevil.example'],
     ['/%5cevil.example', 'https://accounts.example.com/%5cevil.example'],
+    [`/account?${'a'.repeat(2000)}`, `https://accounts.example.com/account?${'a'.repeat(2000)}`],
     ['/%09/evil.example', 'https://accounts.example.com/%09/evil.example'],
   ] as const) {
     it(`permits ${given}`, () => {
@@ -50,6 +51,7 @@ describe('the check of an address to return to', () => {
     'https://[::1',
     'blob:https://app.example.com/1',
     `https://app.example.com/${'a'.repeat(500)}`,
+    `/account?${'a'.repeat(2048)}`,
     `https://app.example.com/${'ü'.repeat(200)}`, // six characters each in a URL
     'https://app.example.com%2eevil.example/',
     'https://app.example.com\u2028.evil.example/',

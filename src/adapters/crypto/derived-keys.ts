@@ -11,6 +11,7 @@ type KeyPurpose =
   | 'counters'
   | 'seal'
   | 'journeys'
+  | 'app codes'
   | 'jwt'
   | 'provider tokens'
   | 'device tokens'
@@ -48,6 +49,7 @@ export function derivedKeys(master: Buffer | string, tenant: string | null = nul
   const sealKey = keyFor('seal')
   const journeyKey = keyFor('journeys')
   const signingKeyKey = keyFor('signing keys')
+  const codeKey = keyFor('app codes')
 
   return {
     digest(token) {
@@ -93,6 +95,15 @@ export function derivedKeys(master: Buffer | string, tenant: string | null = nul
 
     unsealSigningKey(sealed, kid) {
       return open(signingKeyKey, Buffer.from(sealed, 'base64url'), Buffer.from(kid))
+    },
+
+    sealCode(content, digest) {
+      return seal(codeKey, Buffer.from(JSON.stringify(content)), Buffer.from(digest)).toString('base64url')
+    },
+
+    unsealCode(sealed, digest) {
+      const plain = open(codeKey, Buffer.from(sealed, 'base64url'), Buffer.from(digest))
+      return plain === null ? null : JSON.parse(plain.toString())
     },
 
     jwtKey: keyFor('jwt'),

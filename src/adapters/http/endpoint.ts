@@ -41,6 +41,8 @@ export interface Endpoint<Use = never> {
   /** Answers browsers of this machine only; other requests are 404. */
   readonly isLocal?: boolean
   readonly encoding: 'json' | 'form'
+  /** The answer to what was thrown, if a standard demands another form than ours; `null` for our own answer. */
+  readonly errorReply?: (thrown: unknown) => Reply | null
   readonly body: TSchema | null
   /** The rules for the fields that the deployer declares; absent if the body has none. */
   readonly ownFields?: keyof typeof doors

@@ -106,6 +106,7 @@ export const statusOf: Record<RefusalCode, Answer> = {
   OAUTH_ACCOUNT_ALREADY_LINKED: code(400, 'This provider account is linked to another user'),
   OAUTH_SCOPE_NOT_ALLOWED: code(400, 'The settings of the provider do not allow this scope'),
   OAUTH_LAST_CREDENTIAL: code(400, 'Without this link, the user could no longer log in'),
+  APP_NOT_REGISTERED: code(400, 'No app of the settings has this `client_id` with this `redirect_uri`'),
   UNAUTHORIZED: worded(401, 'Unauthorized', 'The request has no valid credential of an active user'),
   FORBIDDEN: worded(
     403,

@@ -74,6 +74,12 @@ export const routes = {
   checkPassword: {
     check: ['GET', '/account/password/check', 'user'],
   },
+  /** Of the sign-in for apps, if `apps` has one. A code cannot be guessed, so its use has no limit. */
+  apps: {
+    authorize: ['GET', '/account/authorize', 'anybody', 'oauthRequests'],
+    continue: ['POST', '/account/authorize/continue', 'user', 'oauthRequests'],
+    token: ['POST', '/account/token', 'public'],
+  },
   /** Of the process, below no prefix. */
   operations: {
     alive: ['GET', '/healthz', 'public'],

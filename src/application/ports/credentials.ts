@@ -25,6 +25,8 @@ export interface Proof {
   readonly methods: readonly string[]
   /** The login to which the new credential belongs. Absent: a new login, whose `sid` is the id of the credential. */
   readonly sid?: string
+  /** The app that redeemed a code for the credential (`apps.<name>`). Absent: a login without a code. */
+  readonly app?: string
 }
 
 /** A new credential. */

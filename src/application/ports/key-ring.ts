@@ -28,4 +28,10 @@ export interface KeyRing {
 
   /** `null` for a text that was sealed with another secret or digest. */
   unsealJourney(sealed: string, digest: string): JourneySecrets | null
+
+  /** Encrypts the content of an app's code, which is JSON, and binds it to the key of its record. */
+  sealCode(content: object, digest: string): string
+
+  /** `null` for a text that was sealed with another secret or key. */
+  unsealCode(sealed: string, digest: string): object | null
 }

@@ -50,6 +50,10 @@ interface Login extends CausingRequest, LoginClient {
   readonly backend: Backend
   /** How the user was proved, as in `Proof`. */
   readonly methods: readonly string[]
+  /** When the user was proved, for a login that continues another one; by default now. */
+  readonly provedAt?: Date
+  /** The app that gets the credential for a code. */
+  readonly app?: string
   /** Whether the provider demands a verified user, even if the backend does not. */
   readonly requiresVerification?: boolean
   /** The actor of the events; by default the user in the new login. */
@@ -76,7 +80,7 @@ export interface Granted {
  * user out.
  */
 export async function completeLogin(needs: CompleteLoginNeeds, login: Login): Promise<LoginResult> {
-  const { user, backend, methods, requestId, requiresVerification = false, traits = unknownTraits } = login
+  const { user, backend, methods, app, requestId, requiresVerification = false, traits = unknownTraits } = login
   if (!user.isActive) throw new Refusal('LOGIN_BAD_CREDENTIALS')
   if ((requiresVerification || backend.requiresVerification) && !user.isVerified) {
     throw new Refusal('LOGIN_USER_NOT_VERIFIED')
@@ -85,7 +89,7 @@ export async function completeLogin(needs: CompleteLoginNeeds, login: Login): Pr
   const at = needs.clock()
   // In the same turn, so that a store that holds users and sessions may write both at once.
   const [issued] = await Promise.all([
-    backend.credentials.issue(user, { at, methods }, traits),
+    backend.credentials.issue(user, { at: login.provedAt ?? at, methods, ...(app !== undefined && { app }) }, traits),
     needs.loginTimes.recordLogin(user.id, at).catch((err: unknown) => needs.warnOfUnrecorded({ err, requestId })),
   ])
   const granted: LoginResult = { type: 'granted', issued, email: user.email }

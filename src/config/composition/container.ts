@@ -9,6 +9,8 @@ import { ListUsers } from '../../application/accounts/list-users.ts'
 import { PromoteUser } from '../../application/accounts/promote-user.ts'
 import { ReadUser } from '../../application/accounts/read-user.ts'
 import { RegisterUser } from '../../application/accounts/register-user.ts'
+import { IssueCode } from '../../application/apps/issue-code.ts'
+import { RedeemCode } from '../../application/apps/redeem-code.ts'
 import { ChangeUser } from '../../application/change-user.ts'
 import { DeliverTokens } from '../../application/deliveries/deliver-tokens.ts'
 import { RelayEvents } from '../../application/deliveries/relay-events.ts'
@@ -48,6 +50,7 @@ const classes = {
   endSession: EndSession,
   exportUser: ExportUser,
   finishOAuth: FinishOAuth,
+  issueCode: IssueCode,
   issueResetToken: IssueResetToken,
   linkOAuth: LinkOAuth,
   listSessions: ListSessions,
@@ -59,6 +62,7 @@ const classes = {
   promoteUser: PromoteUser,
   readProviderToken: ReadProviderToken,
   readUser: ReadUser,
+  redeemCode: RedeemCode,
   registerUser: RegisterUser,
   rejectAccount: RejectAccount,
   relayEvents: RelayEvents,

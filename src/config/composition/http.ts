@@ -1,5 +1,6 @@
 import { registrableDomain } from '../../adapters/addresses/registrable-domain.ts'
-import { loginFieldOf, titledLoginField } from '../../adapters/fields/login-field.ts'
+import { loginFieldOf } from '../../adapters/fields/login-field.ts'
+import { appsRouter, type MountedApps } from '../../adapters/http/apps/apps-router.ts'
 import { withForms } from '../../adapters/http/docs/answer-forms.ts'
 import { docsRouter } from '../../adapters/http/docs/docs-page.ts'
 import { asFastApi } from '../../adapters/http/docs/fastapi.ts'
@@ -9,9 +10,7 @@ import { withUserIds } from '../../adapters/http/docs/user-ids.ts'
 import type { Mounted, Router } from '../../adapters/http/endpoint.ts'
 import type { MountedProvider } from '../../adapters/http/oauth/mounted-provider.ts'
 import { accountRouter } from '../../adapters/http/pages/account/account-router.ts'
-import type { PageProvider } from '../../adapters/http/pages/account/page-data.ts'
 import { problemPage } from '../../adapters/http/pages/account/problem-page.ts'
-import { markPath, type Site } from '../../adapters/http/pages/account/site.ts'
 import { frontDoorRouter } from '../../adapters/http/pages/front-door.ts'
 import { mailboxRouter } from '../../adapters/http/pages/mailbox-page.ts'
 import { comingBack, hasTryPage, tryRouter } from '../../adapters/http/pages/try-page.ts'
@@ -33,7 +32,6 @@ import { ownExportRouter } from '../../adapters/http/routers/own-export.ts'
 import { removingRepeated } from '../../adapters/http/transports/cookie-scopes.ts'
 import type { DeviceCookie } from '../../adapters/http/transports/device-cookie.ts'
 import { type HttpBackend, ownOrigins } from '../../adapters/http/transports/http-backend.ts'
-import { marks } from '../../adapters/oauth/marks.ts'
 import type { FailingStore } from '../../adapters/stores/store-watch.ts'
 import type { OpenTenants } from '../../adapters/tenants/directory.ts'
 import type { ProviderVault } from '../../application/ports/provider-vault.ts'
@@ -45,8 +43,10 @@ import { isLocal } from '../settings/defaults.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
 import { defaultTenant } from '../settings/tenants.ts'
+import { mountedApps } from './apps.ts'
 import { deviceCookieOf, mountedProviders, transportOf } from './backends-and-providers.ts'
 import { rulesOf } from './ports.ts'
+import { hasApps, siteOf } from './site.ts'
 import type { Tenant } from './tenant.ts'
 
 interface TenantNeeds {
@@ -74,6 +74,7 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
   const parts = {
     use: { ...useCases, vault: ports.vault, backends, deviceCookie },
     providers: mountedProviders(tenant, publicUrl),
+    apps: hasApps(settings) ? mountedApps(tenant, publicUrl) : null,
   }
   const routesNeeds: RoutesNeeds = {
     identify,
@@ -151,6 +152,8 @@ type Use = Tenant['useCases'] & {
 interface Parts {
   readonly use: Use
   readonly providers: ReadonlyMap<string, MountedProvider>
+  /** `null` without apps. */
+  readonly apps: MountedApps | null
 }
 
 /** A router of the settings. Its routes need an open tenant. */
@@ -189,6 +192,7 @@ function routersOf(settings: Settings): PlacedRouter[] {
   const checkPassword = hasPages ? [placed<Use>({ prefix: '' }, checkPasswordRouter, ({ use }) => use)] : []
   const hasReset = hasPages && settings.routers.resetPassword.enabled
   const checkReset = hasReset ? [placed<Use>({ prefix: '' }, checkResetRouter, ({ use }) => use)] : []
+  const apps = hasApps(settings) ? [placed({ prefix: '' }, appsRouter, ({ use, apps }) => withApps(use, apps))] : []
   const oauth = enabledOf(settings.providers).flatMap(([name, own]) => {
     const posts = postsCallback(own.kind)
     const described = { name, backend: one(backends, own.backend), postsCallback: posts }
@@ -203,7 +207,12 @@ function routersOf(settings: Settings): PlacedRouter[] {
       placed(linking, oauthAssociateRouter(name, posts), useOf),
     ]
   })
-  return [...auth, ...others, ...deletion, ...ownExport, ...checkReset, ...checkPassword, ...oauth]
+  return [...auth, ...others, ...deletion, ...ownExport, ...checkReset, ...checkPassword, ...apps, ...oauth]
+}
+
+function withApps(use: Use, apps: MountedApps | null) {
+  if (apps === null) throw new Error('the apps are not built')
+  return { ...use, apps }
 }
 
 function one<Backend extends { readonly name: string }>(
@@ -229,48 +238,6 @@ function pageRouters(tenant: Tenant, { publicUrl, mailboxKey }: PageNeeds): Rout
   if (account.length === 0 && !isDevelopment) return []
   const development = isDevelopment ? { docs: docsPathOf(settings), mailboxKey } : null
   return [...account, frontDoorRouter({ account: account.length > 0, development }, publicUrl)]
-}
-
-function siteOf({ settings, ports }: Tenant, publicUrl: string): Site {
-  const { http, pages, backends, routers, passwords, providers, mail, users } = settings
-  const { name, logo, color, css } = pages
-  const cookie = enabledOf(backends).find(([, { transport }]) => transport.kind === 'cookie')?.[1]
-  if (cookie === undefined) throw new Error('the pages need a cookie backend') // the settings were checked
-  const base = basePathOf(publicUrl)
-  const kinds = new Set(enabledOf(providers).map(([, { kind }]) => kind))
-  const used = Object.fromEntries(Object.entries(marks).filter(([kind]) => kinds.has(kind)))
-  const prefixIfEnabled = ({ enabled, prefix }: Settings['routers'][keyof Settings['routers']]) =>
-    enabled ? prefix : null
-  return {
-    name,
-    logo,
-    color,
-    css,
-    minPasswordLength: passwords.minLength,
-    allowedOrigins: http.allowedOrigins,
-    allowsDeletion: users.selfDeletion,
-    loginField: titledLoginField(cookie, users.fields),
-    fields: [...ports.fieldRules.fields.values()],
-    sendsLinkOnSignUp: mail.url !== 'off' && mail.verifyOnRegister && mail.messages.verify,
-    marks: used,
-    routes: {
-      login: cookie.prefix,
-      users: routers.users.prefix,
-      register: prefixIfEnabled(routers.register),
-      resetPassword: prefixIfEnabled(routers.resetPassword),
-      verify: prefixIfEnabled(routers.verify),
-    },
-    providers: enabledOf(providers).map(([provider, own]): PageProvider => {
-      const isByCookie = backends[own.backend]?.transport.kind === 'cookie'
-      return {
-        name: provider,
-        label: own.label,
-        icon: own.icon ?? (own.kind in used ? `${base}${markPath(own.kind)}` : null),
-        login: isByCookie && own.redirectUrl === undefined ? own.prefix : null,
-        associate: own.redirectUrlAssociate === undefined ? own.associatePrefix : null,
-      }
-    }),
-  }
 }
 
 /** The documents belong to no tenant, so their path has none. `null` if they are off. */

@@ -1,4 +1,5 @@
 import { handlerNameOf } from '../../adapters/events/handlers.ts'
+import type { RefusedApp } from '../../adapters/http/apps/apps-router.ts'
 import { countedLines } from '../../adapters/http/server/counted-lines.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
 import type { Metrics } from '../../adapters/metrics/metrics.ts'
@@ -63,4 +64,12 @@ export function reportProvider(
 ): void {
   const what = failure instanceof CodeRefused ? 'a provider refused' : 'a provider failed'
   log.warn({ requestId, provider, cause: failure.message, docs: failuresPage }, what)
+}
+
+/** Logs refused requests of apps. Their faults are fixed texts, so there are few kinds. */
+export function reportApps(log: Logger): (refused: RefusedApp) => void {
+  return countedLines<RefusedApp>({
+    kindOf: ({ app, fault }) => `${app} ${fault}`,
+    write: (refused, requests) => log.warn({ ...refused, requests }, 'a request of an app was refused'),
+  })
 }

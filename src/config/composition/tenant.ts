@@ -165,6 +165,7 @@ function measuredUseCases(all: UseCases, metrics: SharedResources['metrics']) {
     ...all,
     logIn: measuredLogin(all.logIn, metrics),
     finishOAuth: measuredLogin(all.finishOAuth, metrics),
+    redeemCode: measuredLogin(all.redeemCode, metrics),
   }
 }
 

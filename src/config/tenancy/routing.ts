@@ -1,3 +1,4 @@
+import { originsOfApps } from '../../adapters/http/apps/app-settings.ts'
 import { type CrossOrigin, crossOrigin } from '../../adapters/http/pipeline/cors.ts'
 import {
   byHeader,
@@ -19,6 +20,7 @@ export function routingOf(settings: Settings, current: () => LoadedTenants): Ten
     const headers = all.flatMap(({ http }) => http.allowedHeaders)
     return crossOrigin({
       origins: new Set(all.flatMap(({ http }) => http.allowedOrigins)),
+      withoutCookie: new Set(all.flatMap(originsOfApps)),
       headers: [...new Set(by === 'header' ? [header, ...headers] : headers)],
     })
   }

@@ -196,7 +196,7 @@ const serviceFailures = [
 ]
 
 function failuresOf(endpoint: Endpoint, { isOfTenant, usesCookies, requiresVerification }: Context): Failure[] {
-  const { access, refusals, body, target, limit, ownOriginsOnly, method } = endpoint
+  const { access, refusals, body, target, limit, ownOriginsOnly, method, errorReply } = endpoint
   const codes: RefusalCode[] = []
   const needsLogin = access === 'user' || access === 'superuser'
   if (needsLogin) codes.push('UNAUTHORIZED')
@@ -205,7 +205,7 @@ function failuresOf(endpoint: Endpoint, { isOfTenant, usesCookies, requiresVerif
     codes.push('FORBIDDEN')
   if (target !== null || isOfTenant) codes.push('NOT_FOUND') // the tenant may be unknown
   return [
-    ...(body === null ? [] : bodyFailures),
+    ...(body === null || errorReply !== undefined ? [] : bodyFailures),
     ...[...codes, ...refusals].map(refusal),
     ...(limit === null ? [] : [limited]),
     ...serviceFailures,

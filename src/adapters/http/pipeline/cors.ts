@@ -8,14 +8,17 @@ export type CrossOrigin = (ctx: Context) => Promise<boolean>
 /** The pages of other origins that may read answers, and the headers that they may send in addition to the usual ones. */
 interface CorsPolicy {
   readonly origins: ReadonlySet<string>
+  /** Those that may read answers to requests without a cookie only. */
+  readonly withoutCookie: ReadonlySet<string>
   readonly headers: readonly string[]
 }
 
-export function crossOrigin({ origins, headers }: CorsPolicy): CrossOrigin {
-  if (origins.size === 0) return async () => false
+export function crossOrigin({ origins, withoutCookie, headers }: CorsPolicy): CrossOrigin {
+  if (origins.size + withoutCookie.size === 0) return async () => false
+  const isKnown = (origin: string): boolean => origins.has(origin) || withoutCookie.has(origin)
   const middleware = cors({
-    origin: (ctx) => (origins.has(ctx.get('Origin')) ? ctx.get('Origin') : ''),
-    credentials: (ctx) => !isAppOrigin(ctx.get('Origin')),
+    origin: (ctx) => (isKnown(ctx.get('Origin')) ? ctx.get('Origin') : ''),
+    credentials: (ctx) => origins.has(ctx.get('Origin')) && !isAppOrigin(ctx.get('Origin')),
     allowMethods: ['GET', 'POST', 'PATCH', 'DELETE'],
     allowHeaders: ['Authorization', 'Content-Type', 'X-Request-Id', ...headers],
     exposeHeaders: ['Retry-After', 'WWW-Authenticate', 'X-Request-Id'],

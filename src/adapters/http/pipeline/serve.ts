@@ -212,13 +212,19 @@ function answerOf<Use>(
     }
   }
 
+  function inOwnForm(thrown: unknown): Reply {
+    const reply = endpoint.errorReply?.(thrown) ?? null
+    if (reply === null) throw thrown
+    return reply
+  }
+
   async function withRemovals({ req }: Context, cookies: readonly Cookie[]): Promise<readonly Cookie[]> {
     return [...(await needs.removeRepeated(req.headers.cookie, cookies)), ...cookies]
   }
 
   return async (ctx, params) => {
     ctx.state.operation = endpoint.operationId
-    const reply = await needs.formed(() => check(ctx, params))
+    const reply = await needs.formed(() => check(ctx, params).catch(inOwnForm))
     const { cookies } = reply
     send(ctx, cookies === undefined ? reply : { ...reply, cookies: await withRemovals(ctx, cookies) })
     if (ctx.state.by) recordUse(ctx.state.by)

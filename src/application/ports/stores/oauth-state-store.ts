@@ -1,6 +1,6 @@
 import type { OAuthState } from '../../../domain/oauth-state.ts'
 
-/** Open journeys to providers. They are kept with the one-time tokens; an expired one is absent. */
+/** Open journeys to providers, and codes of apps. They are kept with the one-time tokens; an expired one is absent. */
 export interface OAuthStateStore {
   /**
    * `'full'`, and nothing is stored, while there are `maxOpen` live ones. Concurrent calls may exceed this by their number.

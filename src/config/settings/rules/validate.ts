@@ -2,6 +2,7 @@ import { objectionsToFormer } from '../../../adapters/credentials/former-options
 import { costObjection } from '../../../adapters/crypto/cost-bounds.ts'
 import { secretObjection } from '../../../adapters/crypto/secret-objection.ts'
 import { objectionsToFieldSettings } from '../../../adapters/fields/field-settings.ts'
+import { objectionsToApps } from '../../../adapters/http/apps/app-settings.ts'
 import { pagePaths, routes } from '../../../adapters/http/routes.ts'
 import { objectionsToCookie } from '../../../adapters/http/transports/cookie.ts'
 import { parseMailUrl } from '../../../adapters/mail/mail-url.ts'
@@ -40,6 +41,7 @@ export function* objectionsTo(settings: Settings): Generator<Objection> {
   yield* judgeMail(settings)
   for (const [option, message] of objectionsToFormer(settings.compat, new Date())) yield [`compat.${option}`, message]
   yield* objectionsToFieldSettings(settings)
+  yield* objectionsToApps(settings)
 }
 
 function* judgeStores({ stores }: Settings): Generator<Objection> {

@@ -1,6 +1,7 @@
 import Type, { type Static, type TObject, type TSchema } from 'typebox'
 import { formerOptions } from '../../../adapters/credentials/former-options.ts'
 import { keyOptions } from '../../../adapters/credentials/signing/options.ts'
+import { appsSchema } from '../../../adapters/http/apps/app-settings.ts'
 import { pageOptions } from '../../../adapters/http/pages/account/page-options.ts'
 import { compatOptions } from '../../../adapters/http/pipeline/answer-forms.ts'
 import type { StoreRole } from '../../../adapters/stores/store-backend.ts'
@@ -121,6 +122,7 @@ const common = {
   backends: backendsSchema,
   routers: routersSchema,
   providers: providersSchema,
+  apps: appsSchema,
   handlers,
   mail,
   events,
@@ -188,6 +190,7 @@ export interface Settings
   extends Sections<
     | 'http'
     | 'ids'
+    | 'apps'
     | 'events'
     | 'passwords'
     | 'tokens'

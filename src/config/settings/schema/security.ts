@@ -106,7 +106,7 @@ export const security = Type.Object({
     maximum: 1_000_000,
     default: 10_000,
     description:
-      'Limit of open sign-ins at OAuth providers. Above it, a new one gets 503 with `Retry-After`. One client may have a quarter of them (`docs/limits.md`).',
+      'Limit of open sign-ins at OAuth providers and of codes of apps. Above it, a new one gets 503 with `Retry-After`. One client may have a quarter of them (`docs/limits.md`).',
   }),
 })
 
@@ -158,7 +158,7 @@ export const limits = Type.Object({
   wrongTokensPerClient: figure(60, 'Wrong reset or verification tokens of one client in 10 minutes.'),
   oauthRequestsPerClient: figure(
     300,
-    'Requests of one client to begin or finish a sign-in at a provider, in 10 minutes.',
+    'Requests of one client to begin or finish a sign-in at a provider, or to sign in for an app, in 10 minutes.',
   ),
   tokensPerAddress: figure(
     5,

@@ -1,19 +1,17 @@
 import type { Context } from 'koa'
 import { basePathOf } from '../../../../lib/base-path.ts'
 import { brandOf } from '../../../../lib/brand.ts'
-import { acceptedLanguages, bestLanguage } from '../../../../lib/languages.ts'
+import { acceptedLanguages } from '../../../../lib/languages.ts'
 import type { Identify } from '../../pipeline/identify.ts'
 import type { Reply } from '../../reply.ts'
 import { type Html, html } from '../html.ts'
 import { documentOf, pageReply } from '../html-page.ts'
+import { textsFor } from './account-document.ts'
 import { iconNameOf, type Site } from './site.ts'
-import { de } from './texts/de.ts'
-import { en, type Texts } from './texts/en.ts'
+import type { Texts } from './texts/en.ts'
 
 const policy =
   "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
-
-const languages: Readonly<Record<string, Texts>> = { en, de }
 
 /** The pages that a person can go on to. */
 interface WaysOn {
@@ -39,8 +37,7 @@ export function isNavigation(ctx: Context): boolean {
  */
 export function problemPage(ways: WaysOn | null): ProblemPage {
   return async (ctx) => {
-    const wanted = acceptedLanguages(ctx.req.headers['accept-language'])
-    const texts = languages[bestLanguage(wanted, Object.keys(languages)) ?? 'en'] ?? en
+    const texts = textsFor(acceptedLanguages(ctx.req.headers['accept-language']))
     const journey = journeyOf(ctx)
     const email = ways !== null && journey === 'login' ? await emailOf(ctx, ways.identify) : null
     const title = titleOf(ctx, texts, journey)

@@ -13,6 +13,8 @@ export interface Site extends Pick<PageData, 'routes' | 'providers' | 'sendsLink
   /** The absolute path of a CSS file, or `null`. */
   readonly css: string | null
   readonly allowedOrigins: readonly string[]
+  /** Whether apps of other sites use the sign-in. */
+  readonly hasApps: boolean
   /** Whether users may delete their own account. */
   readonly allowsDeletion: boolean
   /** The field of users that the sign-in takes in place of the address, with its titles by language; `null` if there is none. */

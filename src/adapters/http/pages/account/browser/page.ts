@@ -93,9 +93,9 @@ const mailKey = `portcullis.return${data.base}`
 const mailMilliseconds = 24 * 60 * 60 * 1000
 
 /** Keeps the way back for the link in a message, if it is opened in this browser. */
-export function keepReturn(): void {
-  if (returnTo === null) browserStorage?.removeItem(mailKey)
-  else browserStorage?.setItem(mailKey, JSON.stringify({ to: returnTo, at: Date.now() }))
+export function keepReturn(to: string | null = returnTo): void {
+  if (to === null) browserStorage?.removeItem(mailKey)
+  else browserStorage?.setItem(mailKey, JSON.stringify({ to, at: Date.now() }))
 }
 
 /** The address to return to from a page that a message links to: the link names it, or this browser has kept it. */
@@ -109,6 +109,12 @@ export function keptReturn(): string | null {
 export function backText(to: string): string | null {
   if (to.startsWith(`${location.origin}${data.base}/account`)) return null
   return filled(texts.backTo, { app: new URL(to).host })
+}
+
+/** The text of the button that leads to an address to return to, or to the account. */
+export function wayText(to: string | null): string {
+  if (to?.startsWith(`${location.origin}${data.base}/account/authorize?`)) return texts.goOn
+  return (to && backText(to)) ?? texts.toAccount
 }
 
 const backLink = byId<HTMLAnchorElement>('back-to-app')

@@ -92,6 +92,11 @@ export const de: Texts = {
     wrongMethod: 'Dieser Link ist für Programme. Ein Browser kann ihn nicht öffnen.',
     later: 'Bitte versuchen Sie es später noch einmal.',
   },
+  authorize: {
+    title: 'Weiter zu {app}',
+    hint: 'Fahren Sie nur fort, wenn Sie diese Anmeldung gerade in {app} begonnen haben.',
+    unverified: '{app} verlangt eine bestätigte Adresse. Bitte öffnen Sie den Link, den wir an {email} schicken.',
+  },
   currentHint: 'Kann leer bleiben, wenn Sie sich gerade erst angemeldet haben.',
 
   script: {
@@ -124,6 +129,8 @@ export const de: Texts = {
     toSignIn: 'Anmelden',
     verifiedNow: '{email} ist bestätigt.',
     toAccount: 'Zu Ihrem Konto',
+    goOn: 'Weiter',
+    appOpened: 'Sie können diese Seite schließen.',
     linkNotComplete: 'Dieser Link ist unvollständig',
     noToken:
       'Sein letzter Teil ist unterwegs verloren gegangen. Bitte kopieren Sie den ganzen Link aus der Nachricht und fügen Sie ihn hier ein.',
@@ -207,6 +214,8 @@ export const de: Texts = {
       OAUTH_ACCOUNT_ALREADY_LINKED: 'Dieses Konto gehört zu einem anderen Benutzer.',
       OAUTH_LAST_CREDENTIAL:
         'Ohne diese Verknüpfung könnten Sie sich nicht mehr anmelden. Legen Sie zuerst ein Passwort fest.',
+      APP_NOT_REGISTERED:
+        'Dieser Link gehört zu keiner App, die hier bekannt ist. Bitte sagen Sie es den Betreibern der App.',
       'Bad Request': 'Sie haben abgebrochen, oder der andere Dienst hat abgelehnt. Es wurde nichts geändert.',
       Unauthorized: 'Ihre Sitzung ist beendet. Bitte melden Sie sich noch einmal an.',
       Forbidden: 'Das ist nicht erlaubt.',

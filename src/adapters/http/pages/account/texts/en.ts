@@ -92,6 +92,12 @@ export const en = {
     wrongMethod: 'This link is for programs. A browser cannot open it.',
     later: 'Please try again later.',
   },
+  /** The page that leads on to an app. */
+  authorize: {
+    title: 'Continue to {app}',
+    hint: 'Continue only if you have just started this sign-in in {app}.',
+    unverified: '{app} needs a verified address. Please open the link that we send to {email}.',
+  },
   currentHint: 'Can stay empty if you signed in a short time ago.',
 
   /** Used by the scripts. */
@@ -126,6 +132,8 @@ export const en = {
     toSignIn: 'Sign in',
     verifiedNow: '{email} is verified.',
     toAccount: 'Go to your account',
+    goOn: 'Continue',
+    appOpened: 'You can close this page.',
     linkNotComplete: 'This link is not complete',
     noToken: 'Its last part was lost on the way. Please copy the whole link from the message and paste it here.',
     noLink: 'This link is not complete. It ends in #token= and 43 characters.',
@@ -207,6 +215,7 @@ export const en = {
         'There is an account with your address already. Sign in with your password, then link the other account.',
       OAUTH_ACCOUNT_ALREADY_LINKED: 'That account belongs to another user.',
       OAUTH_LAST_CREDENTIAL: 'Without this account you could not sign in any more. Please set a password first.',
+      APP_NOT_REGISTERED: 'This link belongs to no app that is known here. Please tell the operator of the app.',
       'Bad Request': 'You cancelled, or the other service refused. Nothing has changed.',
       Unauthorized: 'Your session has ended. Please sign in again.',
       Forbidden: 'This is not allowed.',

@@ -1,5 +1,5 @@
 import { attempt, finish, offerProviders, onSubmit, sendLinkOnClick } from '../form.ts'
-import { byId, data, element, notice, parameters, say, takeError, texts, wayOn } from '../page.ts'
+import { byId, data, element, keepReturn, notice, parameters, say, takeError, texts, wayOn } from '../page.ts'
 import { codeOf, logIn, Problem, problemOf, signedIn } from '../requests.ts'
 
 const takesNames = byId<HTMLInputElement>('username').type === 'text'
@@ -17,6 +17,7 @@ onSubmit(async ({ username = '', password = '' }) => {
     // Only an address can get a link.
     const isUnverified = codeOf(problem) === 'LOGIN_USER_NOT_VERIFIED'
     if (!isUnverified || !isAddress || data.routes.verify === null) throw problem
+    keepReturn()
     const button = element('button', { type: 'button' }, texts.resend)
     sendLinkOnClick(button, username)
     finish(texts.titles.verify, texts.errors.LOGIN_USER_NOT_VERIFIED, button)

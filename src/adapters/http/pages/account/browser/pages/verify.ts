@@ -1,5 +1,5 @@
 import { finish, onClick } from '../form.ts'
-import { backText, byId, data, element, filled, keptReturn, open, pageUrl, texts } from '../page.ts'
+import { byId, data, element, filled, keptReturn, open, pageUrl, texts, wayText } from '../page.ts'
 import { codeOf, type Me, request } from '../requests.ts'
 import { askForLink, forgetToken, keepToken, leaveOnlyWayOn, linkToken } from '../token.ts'
 
@@ -26,10 +26,9 @@ onClick(byId('confirm'), () =>
       const { email } = await request<Me>('POST', `${data.routes.verify}/verify`, { json: { token } })
       forgetToken()
       const back = keptReturn()
-      const way = (back && backText(back)) ?? texts.toAccount
       const to = back ?? pageUrl('account', null)
       const text = filled(texts.verifiedNow, { email })
-      finish(texts.titles.verified, text, element('a', { class: 'button', href: to }, way))
+      finish(texts.titles.verified, text, element('a', { class: 'button', href: to }, wayText(back)))
     } catch (problem) {
       if (codeOf(problem) !== 'Unauthorized') throw problem
       keepToken(token ?? '')

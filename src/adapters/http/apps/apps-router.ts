@@ -1,0 +1,265 @@
+import { type Static, Type } from 'typebox'
+import type { IssueCode } from '../../../application/apps/issue-code.ts'
+import { AppCodeRefused, type RedeemCode } from '../../../application/apps/redeem-code.ts'
+import type { Authenticated } from '../../../application/sign-in/authenticate.ts'
+import { Refusal } from '../../../domain/refusal.ts'
+import { endpoint, type Incoming, type Router } from '../endpoint.ts'
+import { redirectHome } from '../pages/html-page.ts'
+import type { Reply } from '../reply.ts'
+import { routes } from '../routes.ts'
+import type { HttpBackend } from '../transports/http-backend.ts'
+import {
+  type AuthorizationError,
+  type AuthorizationRequest,
+  answerTo,
+  authorizationRequest,
+  type Back,
+} from './authorization-request.ts'
+import { isHttps } from './redirect-uris.ts'
+import { TokenErrorBody, TokenFault, tokenErrorReply, wrongCode } from './token-errors.ts'
+
+export interface MountedApp {
+  readonly name: string
+  readonly redirectUris: readonly string[]
+  readonly backend: HttpBackend
+}
+
+/** A refused request, for the operator. */
+export interface RefusedApp {
+  readonly requestId: string
+  /** `null` for an unknown one. */
+  readonly app: string | null
+  readonly fault: string
+}
+
+/** The page that stops a sign-in: to continue, or to verify the address first. */
+export interface AppPage {
+  readonly kind: 'continue' | 'verify'
+  readonly app: string
+  readonly email: string
+  /** The address at which another account can sign in. */
+  readonly another: string
+  readonly languages: readonly string[]
+}
+
+export interface MountedApps {
+  /** The address of the service for browsers, without a final slash. It is the issuer (RFC 9207). */
+  readonly publicUrl: string
+  readonly byName: ReadonlyMap<string, MountedApp>
+  readonly page: (page: AppPage) => Reply
+  readonly report: (refused: RefusedApp) => void
+  readonly clock: () => Date
+}
+
+interface Use {
+  issueCode: IssueCode
+  redeemCode: Pick<RedeemCode, 'execute'>
+  apps: MountedApps
+}
+
+const ContinueBody = Type.Object(
+  { query: Type.String({ description: 'The query of the authorization request' }) },
+  { title: 'AppContinuation' },
+)
+const RedirectBody = Type.Object(
+  { redirect_to: Type.String({ description: 'The address of the app, with the code' }) },
+  { title: 'AppRedirect', additionalProperties: false },
+)
+
+const field = (description: string) => Type.Optional(Type.String({ description }))
+const TokenForm = Type.Object(
+  {
+    grant_type: field('`authorization_code`'),
+    code: field('The code, within a minute'),
+    redirect_uri: field('As in the authorization request'),
+    client_id: field('The name of the app'),
+    code_verifier: field('43 to 128 characters, whose SHA-256 is the `code_challenge` (RFC 7636)'),
+  },
+  { title: 'TokenRequest' },
+)
+const TokenBody = Type.Object(
+  {
+    access_token: Type.String(),
+    token_type: Type.Literal('bearer'),
+    expires_in: Type.Integer({ description: 'Seconds' }),
+  },
+  { title: 'AppToken', additionalProperties: false },
+)
+
+const authorizePath = '/account/authorize'
+
+/** The sign-in for apps: the authorization code flow with PKCE (RFC 6749 section 4.1, RFC 7636). */
+export const appsRouter: Router<Use> = {
+  tag: 'apps',
+  endpoints: [
+    endpoint(routes.apps.authorize, {
+      operationId: 'apps:authorize',
+      summary: 'Sign in for an app, in the browser of the user',
+      query: [
+        { name: 'response_type', description: '`code`' },
+        { name: 'client_id', description: 'The name of the app' },
+        { name: 'redirect_uri', description: 'One of `apps.<name>.redirectUris`' },
+        { name: 'state', description: 'Repeated in the answer' },
+        { name: 'code_challenge', description: 'SHA-256 of the verifier, base64url (RFC 7636)' },
+        { name: 'code_challenge_method', description: '`S256`' },
+        { name: 'prompt', description: '`none` for an answer without a page, `login` for a new login' },
+      ],
+      replies: {
+        200: { description: 'A page, which leads on to the app', body: null },
+        303: {
+          description: 'On to the sign-in, or back to the app with `code` or `error`, `state`, `iss`',
+          body: null,
+        },
+      },
+      refusals: ['APP_NOT_REGISTERED'],
+      async handle(incoming, { issueCode, apps }: Use) {
+        const { query, languages, requestId } = incoming
+        const { publicUrl } = apps
+        const home = redirectHome(publicUrl, authorizePath, incoming)
+        if (home !== null) return home
+        const asked = authorizationRequest(query, apps.byName)
+        const refuse = (back: Back, error: AuthorizationError, description: string) =>
+          seeOther(answerTo(back, publicUrl, { error, error_description: description }))
+        if (asked.type === 'unknown') {
+          apps.report({ requestId, app: asked.app, fault: asked.fault })
+          throw new Refusal('APP_NOT_REGISTERED')
+        }
+        if (asked.type === 'refused') {
+          apps.report({ requestId, app: asked.app.name, fault: asked.fault })
+          return refuse(asked.back, asked.error, asked.fault)
+        }
+
+        const { app, back, prompt } = asked
+        const by = signedIn(incoming.by)
+        const signIn = (another: boolean) => signInPage(publicUrl, query, another)
+        if (by === null) {
+          return prompt === 'none' ? refuse(back, 'login_required', 'nobody is signed in') : seeOther(signIn(false))
+        }
+        if (prompt === 'login') return seeOther(signIn(true))
+        const kind = pageFor(app, by, back)
+        if (kind === null) return seeOther(await codeFor(asked, by, incoming, { issueCode, apps }))
+        if (prompt === 'none') return refuse(back, 'interaction_required', 'the user has to see a page')
+        return apps.page({ kind, app: app.name, email: by.user.email, another: signIn(true), languages })
+      },
+    }),
+
+    endpoint(routes.apps.continue, {
+      operationId: 'apps:continue',
+      summary: 'The button that leads on to an app',
+      ownOriginsOnly: true, // otherwise another page could click it
+      body: ContinueBody,
+      replies: { 200: { description: 'The code is issued', body: RedirectBody } },
+      refusals: ['APP_NOT_REGISTERED', 'LOGIN_USER_NOT_VERIFIED'],
+      async handle(incoming, { issueCode, apps }: Use) {
+        const asked = authorizationRequest(new URLSearchParams(incoming.body.query), apps.byName)
+        const by = signedIn(incoming.by)
+        if (by === null) throw new Refusal('UNAUTHORIZED')
+        if (asked.type !== 'valid') throw new Refusal('APP_NOT_REGISTERED')
+        if (pageFor(asked.app, by, asked.back) === 'verify') throw new Refusal('LOGIN_USER_NOT_VERIFIED')
+        return { status: 200, body: { redirect_to: await codeFor(asked, by, incoming, { issueCode, apps }) } }
+      },
+    }),
+
+    endpoint(routes.apps.token, {
+      operationId: 'apps:token',
+      summary: 'Redeem a code for a credential, once',
+      encoding: 'form',
+      body: TokenForm,
+      replies: {
+        200: { description: 'Logged in: the token is presented as `Authorization: Bearer …`', body: TokenBody },
+        400: { description: 'Refused (RFC 6749 section 5.2)', body: TokenErrorBody },
+        413: { description: 'The body has more than 16 KiB', body: TokenErrorBody },
+        415: { description: 'The body is compressed, or its charset is not UTF-8', body: TokenErrorBody },
+      },
+      errorReply: tokenErrorReply,
+      async handle({ body, requestId, languages }, { redeemCode, apps }: Use) {
+        const app = apps.byName.get(body.client_id ?? '') ?? null
+        try {
+          const request = tokenRequest(body, app)
+          const { issued } = await redeemCode.execute({ ...request, requestId, languages })
+          const milliseconds = issued.credential.expiresAt.getTime() - apps.clock().getTime()
+          const expiresIn = Math.max(0, Math.floor(milliseconds / 1000))
+          return { status: 200, body: { access_token: issued.value, token_type: 'bearer', expires_in: expiresIn } }
+        } catch (thrown) {
+          const fault = faultOf(thrown)
+          if (fault !== null) apps.report({ requestId, app: app?.name ?? null, fault })
+          throw thrown
+        }
+      },
+    }),
+  ],
+}
+
+/** The login of the hosted pages, whose proof is a cookie. */
+function signedIn(by: Authenticated | null): Authenticated | null {
+  return by?.backend.isForBrowsers ? by : null
+}
+
+/** The page that must come before the code; `null` for none. */
+function pageFor({ backend }: MountedApp, { user }: Authenticated, { redirectUri }: Back): AppPage['kind'] | null {
+  if (backend.requiresVerification && !user.isVerified) return 'verify'
+  return isHttps(redirectUri) ? null : 'continue'
+}
+
+type Valid = Extract<AuthorizationRequest<MountedApp>, { type: 'valid' }>
+type Client = Pick<Incoming<unknown, unknown, unknown>, 'caller' | 'traits'>
+
+/** The address of the app with a code. */
+async function codeFor(
+  { app, back, challenge }: Valid,
+  by: Authenticated,
+  { caller, traits }: Client,
+  { issueCode, apps }: Pick<Use, 'issueCode' | 'apps'>,
+): Promise<string> {
+  const { redirectUri } = back
+  const client = { client: caller.client, traits: traits() }
+  const code = await issueCode.execute({ by, app: app.name, redirectUri, challenge, ...client })
+  return answerTo(back, apps.publicUrl, { code })
+}
+
+/** The sign-in page, which leads back to the request. `another` asks for a new login, once. */
+function signInPage(publicUrl: string, query: URLSearchParams, another: boolean): string {
+  const request = new URLSearchParams(query)
+  if (another) request.delete('prompt')
+  const returnTo = new URLSearchParams({ return_to: `${publicUrl}${authorizePath}?${request}` })
+  return `${publicUrl}/account/sign-in?${another ? 'another&' : ''}${returnTo}`
+}
+
+function seeOther(location: string): Reply {
+  return { status: 303, headers: { Location: location } }
+}
+
+/** RFC 7636 section 4.1. */
+const verifierForm = /^[\w.~-]{43,128}$/
+
+function tokenRequest(form: Static<typeof TokenForm>, app: MountedApp | null) {
+  const { grant_type, client_id, code, redirect_uri: redirectUri, code_verifier: verifier } = form
+  if (grant_type === undefined) throw missing('grant_type')
+  if (grant_type !== 'authorization_code') {
+    throw new TokenFault('unsupported_grant_type', 'grant_type must be authorization_code')
+  }
+  if (client_id === undefined) throw missing('client_id')
+  if (app === null) throw new TokenFault('invalid_client', 'no app has this client_id')
+  if (code === undefined) throw missing('code')
+  if (redirectUri === undefined) throw missing('redirect_uri')
+  if (verifier === undefined) throw missing('code_verifier')
+  if (!verifierForm.test(verifier)) throw new TokenFault('invalid_grant', wrongCode)
+  return { app: app.name, backend: app.backend, code, redirectUri, verifier }
+}
+
+function missing(name: string): TokenFault {
+  return new TokenFault('invalid_request', `${name} is missing`)
+}
+
+/** The fault of a token request in words for the log; `null` for a fault that is logged elsewhere. */
+function faultOf(thrown: unknown): string | null {
+  if (thrown instanceof TokenFault) return thrown.message
+  if (thrown instanceof AppCodeRefused && thrown.isReplay) {
+    return 'a code was redeemed twice, so the login of its first use has ended'
+  }
+  return thrown instanceof Refusal
+    ? thrown.code === 'LOGIN_USER_NOT_VERIFIED'
+      ? 'the address is not verified'
+      : wrongCode
+    : null
+}

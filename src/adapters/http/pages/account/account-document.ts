@@ -1,0 +1,69 @@
+import { basePathOf } from '../../../../lib/base-path.ts'
+import { brandOf } from '../../../../lib/brand.ts'
+import { bestLanguage } from '../../../../lib/languages.ts'
+import { leadsToLoopback } from '../../../../lib/loopback.ts'
+import type { Reply } from '../../reply.ts'
+import { type Html, html } from '../html.ts'
+import { documentOf, pageReply, scriptedPagePolicy } from '../html-page.ts'
+import type { PageData, PageName } from './page-data.ts'
+import { iconNameOf, type Site } from './site.ts'
+import { de } from './texts/de.ts'
+import { en, type Texts } from './texts/en.ts'
+
+const languages: Readonly<Record<string, Texts>> = { en, de }
+
+/** @param wanted the languages of the reader, the preferred one first */
+export function textsFor(wanted: readonly string[]): Texts {
+  return languages[bestLanguage(wanted, Object.keys(languages)) ?? 'en'] ?? en
+}
+
+interface Content {
+  readonly title: string
+  readonly content: Html
+}
+
+/** The answer with a scripted page. Its name is that of its script. */
+export function accountReply(
+  name: PageName | 'authorize',
+  { title, content }: Content,
+  { site, publicUrl, texts }: { readonly site: Site; readonly publicUrl: string; readonly texts: Texts },
+): Reply {
+  const home = new URL(publicUrl)
+  const base = basePathOf(home.href)
+  const brand = brandOf(site.name, home)
+  const icons = iconNameOf(site)
+  const data: PageData = {
+    base,
+    routes: site.routes,
+    providers: site.providers,
+    sendsLinkOnSignUp: site.sendsLinkOnSignUp,
+    minPasswordLength: site.minPasswordLength,
+    returns: { ownOrigin: home.origin, allowedOrigins: site.allowedOrigins },
+    texts: texts.script,
+  }
+  const head = {
+    title: `${title} – ${brand}`,
+    icon: `${base}/account/${icons}`,
+    styles: [`${base}/account/style.css`, `${base}/account/theme.css`],
+    script: `${base}/account/${name}.js`,
+    language: texts.language,
+  }
+  const nameHint = site.name === null && leadsToLoopback(home) ? texts.nameHint : null
+  const heading = html`<h1 id="title" tabindex="-1">${title}</h1>`
+  const message = html`<p id="message" role="status"></p>`
+  const body = html`<body${name === 'account' ? html` class="account"` : null} data-page="${JSON.stringify(data)}">
+<header class="brand">${site.logo === null ? null : html`<img src="${base}/account/${icons}" alt="">`}<span>${brand}</span><a id="back-to-app" hidden></a></header>
+<main>
+${name === 'account' ? [message, heading] : [heading, message]}
+<noscript><p>${texts.noScript}</p></noscript>
+${content}
+</main>
+${nameHint === null ? null : html`<footer><p class="hint">${nameHint}</p></footer>\n`}</body>`
+  return pageReply(documentOf(head, body), scriptedPagePolicy(imageHosts(site)), { language: texts.language })
+}
+
+/** The origins of images that the settings take from other hosts. */
+function imageHosts({ providers }: Site): string[] {
+  const images = providers.flatMap(({ icon }) => (icon?.startsWith('https:') ? [new URL(icon).origin] : []))
+  return [...new Set(images)]
+}

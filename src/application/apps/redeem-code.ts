@@ -1,0 +1,100 @@
+import type { UserId } from '../../domain/ids.ts'
+import { Refusal } from '../../domain/refusal.ts'
+import { isAlive } from '../../domain/user.ts'
+import type { CausingRequest } from '../event-metadata.ts'
+import { giveBackShare } from '../oauth/journey-share.ts'
+import type { Credential } from '../ports/credentials.ts'
+import type { KeyRing } from '../ports/key-ring.ts'
+import type { Limiter } from '../ports/stores/limiter.ts'
+import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
+import type { UserStore } from '../ports/stores/user-store.ts'
+import type { Backend } from '../sign-in/authenticate.ts'
+import { type CompleteLoginNeeds, completeLogin, type LoginResult } from '../sign-in/complete-login.ts'
+import { LogOut } from '../sign-in/log-out.ts'
+import { type BoundCode, type CodeLogin, codeKey, codeRecord } from './app-code.ts'
+
+interface Needs extends CompleteLoginNeeds {
+  users: UserStore
+  oauthStates: OAuthStateStore
+  keyRing: KeyRing
+  limiter: Limiter
+  maxOpenJourneys: number
+}
+
+/** The credential that the first use of a code gave. Times are milliseconds since 1970. */
+interface FirstUse extends Omit<Credential, 'userId' | 'provedAt' | 'expiresAt'> {
+  readonly userId: UserId
+  readonly provedAt: number
+  readonly expiresAt: number
+}
+
+/** A second use after this time is refused like an unknown code. */
+const usedSeconds = 300
+
+/** The code is unknown, expired or used, or belongs to another app, address or verifier. */
+export class AppCodeRefused extends Refusal {
+  /** Whether the code was used before, so that the login of its first use has ended. */
+  readonly isReplay: boolean
+  constructor(isReplay: boolean) {
+    super('LOGIN_BAD_CREDENTIALS')
+    this.isReplay = isReplay
+  }
+}
+
+/** Redeems a code for a credential of the app's backend (RFC 6749 section 4.1.3, RFC 7636 section 4.6). */
+export class RedeemCode {
+  readonly #needs: Needs
+  constructor(needs: Needs) {
+    this.#needs = needs
+  }
+
+  /**
+   * One of any number of concurrent callers gets the credential. A second use with the right verifier ends it, because
+   * somebody else may have the code and the verifier (RFC 9700 section 2.1.1).
+   */
+  async execute(
+    input: CausingRequest & Omit<BoundCode, 'challenge'> & { verifier: string; backend: Backend },
+  ): Promise<LoginResult> {
+    const { users, oauthStates, keyRing, clock } = this.#needs
+    const { code, app, redirectUri, verifier, backend, requestId, languages } = input
+    const bound = { code, app, redirectUri, challenge: keyRing.digest(verifier) } // S256 is this digest
+    const digest = codeKey(keyRing, 'open', bound)
+    const record = await oauthStates.take(digest)
+    if (record === null) throw new AppCodeRefused(await this.#endFirstUse(bound, backend))
+    await giveBackShare(this.#needs, record.share)
+    const login = keyRing.unsealCode(record.sealedSecrets, digest) as CodeLogin | null // safe: `IssueCode` sealed it
+    if (login === null || record.expiresAt <= clock()) throw new AppCodeRefused(false)
+    const user = await users.find(login.userId)
+    // A logout everywhere, a new password or a deactivation may have ended the login since.
+    if (user === null || !isAlive(user, login)) throw new AppCodeRefused(false)
+    const { methods, traits } = login
+    const proof = { methods, provedAt: new Date(login.provedAt), app }
+    const result = await completeLogin(this.#needs, { user, backend, traits, requestId, languages, ...proof })
+    await this.#noteUse(bound, result.issued.credential)
+    return result
+  }
+
+  /** Without a free place in the store, a second use is refused and ends nothing. */
+  async #noteUse(bound: BoundCode, credential: Credential): Promise<void> {
+    const { oauthStates, keyRing, clock, maxOpenJourneys } = this.#needs
+    const digest = codeKey(keyRing, 'used', bound)
+    const { id, userId, generation, sid, provedAt, methods, expiresAt } = credential
+    const times = { provedAt: provedAt.getTime(), expiresAt: expiresAt.getTime() }
+    const use: FirstUse = { id, userId, generation, sid, methods, ...times }
+    const until = new Date(clock().getTime() + usedSeconds * 1000)
+    const sealedSecrets = keyRing.sealCode(use, digest)
+    await oauthStates.put(codeRecord({ digest, sealedSecrets, share: null, expiresAt: until }), maxOpenJourneys)
+  }
+
+  async #endFirstUse(bound: BoundCode, backend: Backend): Promise<boolean> {
+    const { users, oauthStates, keyRing } = this.#needs
+    const digest = codeKey(keyRing, 'used', bound)
+    const record = await oauthStates.take(digest)
+    const use = record && (keyRing.unsealCode(record.sealedSecrets, digest) as FirstUse | null) // safe: `#noteUse` sealed it
+    const user = use && (await users.find(use.userId))
+    if (use === null || user === null) return false
+    const credential = { ...use, provedAt: new Date(use.provedAt), expiresAt: new Date(use.expiresAt) }
+    await new LogOut(this.#needs).execute({ user, credential, backend })
+    return true
+  }
+}
