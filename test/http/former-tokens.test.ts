@@ -21,6 +21,7 @@ const settings = {
   PORTCULLIS_COMPAT__JWT_SECRET: secret,
   PORTCULLIS_COMPAT__RESET_SECRET: resetSecret,
   PORTCULLIS_COMPAT__VERIFICATION_SECRET: verificationSecret,
+  PORTCULLIS_USERS__SELF_DELETION: 'true',
 }
 
 const hour = 3600
@@ -95,6 +96,16 @@ describe('tokens of fastapi-users', () => {
     expect(seen(await me(jwtOf(user)))).to.deep.equal(unauthorized)
   })
 
+  it('are no fresh logins', async () => {
+    const answer = await call(service.url, 'DELETE', '/users/me', { bearer: jwtOf(other) })
+    expect(seen(answer)).to.deep.equal(refused(403, 'FRESH_LOGIN_REQUIRED'))
+  })
+
+  const signedWith = (header: object) =>
+    signed({ sub: imported.id, aud: ['fastapi-users:auth'] }, secret, {
+      expiresIn: hour,
+      header: { alg: 'HS256', ...header },
+    })
   const wrong: readonly (readonly [string, () => string])[] = [
     ['of nobody', () => jwtOf({ id: newId() })],
     ['without an end', () => signed({ sub: imported.id, aud: ['fastapi-users:auth'] }, secret, {})],
@@ -102,6 +113,9 @@ describe('tokens of fastapi-users', () => {
     ['for another audience', () => signed({ sub: imported.id, aud: 'fastapi-users:verify' }, secret)],
     ['without an audience', () => signed({ sub: imported.id }, secret)],
     ['of another secret', () => signed({ sub: imported.id, aud: ['fastapi-users:auth'] }, resetSecret)],
+    ['of another type', () => signedWith({ typ: 'dpop+jwt' })],
+    ['with critical extensions', () => signedWith({ crit: ['b64'] })],
+    ['of a verification', () => verificationOf({ ...imported })],
     [
       'of another algorithm',
       () => signed({ sub: imported.id, aud: ['fastapi-users:auth'] }, secret, { algorithm: 'HS512', expiresIn: hour }),

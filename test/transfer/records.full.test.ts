@@ -1,4 +1,5 @@
 import { hash, randomUUID } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +7,7 @@ import { expect } from 'chai'
 import { parseEmail } from '../../src/adapters/addresses/parse-email.ts'
 import { objectionToHash } from '../../src/adapters/crypto/hash-schemes.ts'
 import { newId } from '../../src/adapters/crypto/new-id.ts'
+import { fieldRulesOf } from '../../src/adapters/fields/declared-fields.ts'
 import { portsFor } from '../../src/adapters/stores/store-backend.ts'
 import { openUsersFile, writeUsersFile } from '../../src/adapters/transfer/portcullis-file.ts'
 import { DeleteUser } from '../../src/application/accounts/delete-user.ts'
@@ -13,11 +15,14 @@ import type { ArrivingUser, UserSource } from '../../src/application/ports/user-
 import { ExportUsers } from '../../src/application/transfer/export-users.ts'
 import { noCounts, sumOf } from '../../src/application/transfer/import-progress.ts'
 import { type ImportedBatch, ImportUsers } from '../../src/application/transfer/import-users.ts'
+import { loadSettings } from '../../src/config/settings/load.ts'
 import type { Email } from '../../src/domain/email.ts'
 import { noFieldRules, noFields } from '../../src/domain/fields.ts'
+import { endSessions, isAlive, isAsImported, withPassword } from '../../src/domain/user.ts'
 import { anAccount, aSession, aUser } from '../../src/testing/builders.ts'
 import { changeUserOf, recording } from '../support/scenes/delivery.ts'
 import { skipIfMissing } from '../support/servers/obstacles.ts'
+import { scratchFolder } from '../support/services/spawned-service.ts'
 import { mongoUnderTest } from '../support/stores/mongo.ts'
 import { recovers } from '../support/stores/outages.ts'
 import { postgresUnderTest } from '../support/stores/postgres.ts'
@@ -34,11 +39,11 @@ function targetOf({ store }: Opened) {
   return { users, expiringIds, loginTimes, sessions: portsFor('sessions', 'the store', store).sessions }
 }
 
-function importInto(opened: Opened) {
+function importInto(opened: Opened, fieldRules = noFieldRules) {
   const { clock } = opened
   const needs = {
     vault,
-    fieldRules: noFieldRules,
+    fieldRules,
     ids: 'uuid' as const,
     clock,
     newId,
@@ -48,9 +53,9 @@ function importInto(opened: Opened) {
   return new ImportUsers({ ...needs, target: targetOf(opened), sealedBy })
 }
 
-async function imported(opened: Opened, source: UserSource, isRehearsal = false) {
+async function imported(opened: Opened, source: UserSource, isRehearsal = false, fieldRules = noFieldRules) {
   const batches: ImportedBatch[] = []
-  for await (const batch of importInto(opened).execute(source, { isRehearsal })) batches.push(batch)
+  for await (const batch of importInto(opened, fieldRules).execute(source, { isRehearsal })) batches.push(batch)
   const { counts = noCounts, digest = '' } = batches.at(-1) ?? {}
   return { counts, digest, problems: batches.flatMap(({ problems }) => problems) }
 }
@@ -79,13 +84,14 @@ function arriving(fields: Partial<ArrivingUser> = {}): ArrivingUser {
   }
 }
 
-function sourceOf(users: readonly ArrivingUser[]): UserSource {
+/** @param digested the records by which a later import finds what has changed */
+function sourceOf(users: readonly ArrivingUser[], digested = users): UserSource {
   return {
     sealedBy: null,
     hasHashes: true,
     async *arrivals() {
       for (const [at, record] of users.entries()) {
-        const digest = hash('sha256', JSON.stringify(record))
+        const digest = hash('sha256', JSON.stringify(digested[at]))
         yield { cursor: String(at), digest, record }
       }
     },
@@ -239,7 +245,7 @@ for (const { name, start, open } of suites) {
         arriving({ lacks: ['a linked account: it is too large'] }),
         arriving({ fields: { note: 'a\0b' } }),
         arriving({ fields: { note: '\ud800' } }),
-        arriving({ fields: { note: 'x'.repeat(9000) } }),
+        arriving({ fields: { note: 'x'.repeat(17_000) } }),
         arriving({ accounts: [link('a\0b')] }),
         arriving({ accounts: [link(''), link('x'.repeat(3000)), link('twice'), link('twice')] }),
         arriving({ accounts: Array.from({ length: 100_000 }, (_, at) => link(`many ${at}`)) }),
@@ -272,11 +278,14 @@ for (const { name, start, open } of suites) {
       const here = await user(other?.id ?? '')
       if (one === undefined || other === undefined || here === null) throw new Error('was not stored')
       expect(await targetOf(store).users.replace({ ...here, isVerified: false }, [])).to.equal('stored')
-      const changed = [{ ...one, isActive: false }, { ...other, isActive: false }, arriving()]
+      const password = { passwordHash: goodHash.replace('aaa', 'bbb') }
+      const changed = [{ ...one, ...password, isActive: false }, { ...other, isActive: false }, arriving()]
       const { counts, problems } = await imported(store, sourceOf(changed))
       expect([counts.stored, counts.replaced, counts.refused]).to.deep.equal([1, 1, 1])
       expect(problems[0]?.problems.join()).to.contain('the user stays as here')
       expect([(await user(one.id))?.isActive, (await user(other.id))?.isActive]).to.deep.equal([false, true])
+      // Reset tokens of the password before do not set another one.
+      expect((await user(one.id))?.passwordVersion).to.equal(2)
     })
 
     it('never brings back a session that was ended here', async () => {
@@ -289,6 +298,65 @@ for (const { name, start, open } of suites) {
       await sessions.remove(session.digest)
       expect((await imported(store, sourceOf([record]))).counts).to.include({ sessions: 0, unchanged: 1 })
       expect(await sessions.find(session.digest)).to.equal(null)
+    })
+
+    it('brings sessions that are dead to a user who has ended all logins here, and none that has ended', async () => {
+      const record = arriving()
+      await imported(store, sourceOf([record]))
+      const person = (await user(record.id)) ?? expect.fail('was not stored')
+      await targetOf(store).users.replace(endSessions(withPassword(person, goodHash), store.clock()), [])
+      const inSeconds = (seconds: number) => new Date(store.clock().getTime() + seconds * 1000)
+      const [live, ended] = [60, -60].map((seconds) => ({
+        ...aSession({ endsAt: inSeconds(seconds) }),
+        generation: null,
+      }))
+      const later = { ...record, sessions: [live, ended].filter((one) => one !== undefined) }
+      // As in the source, whose digests are without sessions.
+      const source = sourceOf([later], [record])
+      expect((await imported(store, source)).counts).to.include({ unchanged: 1, sessions: 1 })
+      const session = await targetOf(store).sessions.find(live?.digest ?? '')
+      const now = (await user(record.id)) ?? expect.fail('is gone')
+      expect([session?.userId, session && isAlive(now, session)]).to.deep.equal([record.id, false])
+      expect([now.imported?.hashText, isAsImported(now)]).to.deep.equal([null, false])
+    })
+
+    it('lets former credentials go on only if the record says so, and keeps old addresses', async () => {
+      const [former, other] = [
+        arriving(),
+        arriving({ former: null, email: `${'a'.repeat(70)}.${randomUUID()}@example.com` }),
+      ]
+      expect((await imported(store, sourceOf([former, other]))).problems).to.deep.equal([])
+      const found = [await user(former.id), await user(other.id)]
+      expect(found.map((one) => one !== null && isAsImported(one))).to.deep.equal([true, false])
+      expect(found[1]?.email).to.equal(other.email)
+    })
+
+    it('reports values of own fields that do not fit or that another user has', async () => {
+      const folder = scratchFolder()
+      const fields = { handle: { type: 'string', unique: true }, age: { type: 'integer' } }
+      writeFileSync(join(folder, 'portcullis.config.json'), JSON.stringify({ users: { fields } }))
+      const { settings } = await loadSettings({ cwd: folder, env: {} })
+      const rules = fieldRulesOf(settings.users)
+      const handle = `Handle-${randomUUID()}`
+      const records = [{ handle, age: 36 }, { handle: handle.toLowerCase() }, { age: 'old' }].map((fields) =>
+        arriving({ fields }),
+      )
+      const rehearsed = await imported(store, sourceOf(records), true, rules)
+      const { counts, problems } = await imported(store, sourceOf(records), false, rules)
+      expect(rehearsed.problems).to.deep.equal(problems)
+      expect([counts.stored, problems.map((one) => one.problems)]).to.deep.equal([
+        3,
+        [
+          ['lacks its value of the field handle: another user has it'],
+          ['the value of the field age does not fit: it is kept, and nobody sees it'],
+        ],
+      ])
+      const shown = await Promise.all(records.map(async ({ id }) => (await user(id))?.fields))
+      expect(shown.map((fields) => [fields?.shown, fields?.retired])).to.deep.equal([
+        [{ handle, age: 36 }, {}],
+        [{ handle: null, age: null }, {}],
+        [{ handle: null, age: null }, { age: 'old' }],
+      ])
     })
 
     it('brings no user back who was deleted here, but a user of a file', async () => {
