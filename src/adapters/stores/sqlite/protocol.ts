@@ -18,7 +18,7 @@ export interface Writes {
   readonly tokens: Pick<TokenStore, 'put' | 'remove' | 'removeAllOf' | 'sweep'>
   readonly oauthStates: OAuthStateStore
   readonly sessions: Pick<SessionStore, 'put' | 'recordUse' | 'remove' | 'removeAllOf' | 'sweep'>
-  readonly secretMark: SecretMark
+  readonly secretMark: Omit<SecretMark, 'read'>
   readonly userIds: UserIds
   readonly loginTimes: Pick<LoginTimes, 'recordLogin'>
   readonly meta: {
@@ -59,7 +59,7 @@ export const writeMethods: { readonly [S in keyof Writes]: { readonly [M in keyo
   tokens: { put: true, remove: true, removeAllOf: true, sweep: true },
   oauthStates: { put: true, take: true, sweep: true },
   sessions: { put: true, recordUse: true, remove: true, removeAllOf: true, sweep: true },
-  secretMark: { check: true, replace: true, read: true, exchange: true },
+  secretMark: { check: true, replace: true, exchange: true },
   userIds: { keep: true, kept: true, next: true },
   loginTimes: { recordLogin: true },
   meta: { open: true, ping: true },

@@ -127,3 +127,6 @@ export function eventOf(payload: string): AccountEvent {
   const { at, ...rest } = JSON.parse(payload)
   return { ...rest, at: new Date(at) }
 }
+
+/** The name of the row in `meta` that has the mark of this name. */
+export const rowOf = (name = 'secret'): string => (name === 'secret' ? 'secret-mark' : name)

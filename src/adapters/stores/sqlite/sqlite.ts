@@ -8,6 +8,7 @@ import { sqliteLimiter } from './limiter.ts'
 import { sqliteExpiringIds } from './read/expiring-ids.ts'
 import { sqliteLoginTimes } from './read/login-times.ts'
 import { sqliteOutbox } from './read/outbox.ts'
+import { sqliteSecretMark } from './read/secret-mark.ts'
 import { sqliteSessions } from './read/sessions.ts'
 import { sqliteTokenRequests } from './read/token-requests.ts'
 import { sqliteTokens } from './read/tokens.ts'
@@ -74,7 +75,7 @@ export async function openSqlite(
     outbox: sqliteOutbox(read, writes.outbox),
     tokenRequests: sqliteTokenRequests(read, writes.tokenRequests),
     expiringIds: sqliteExpiringIds(read, writes.expiringIds, clock),
-    secretMark: writes.secretMark,
+    secretMark: sqliteSecretMark(read, writes.secretMark),
     userIds: writes.userIds,
     loginTimes: sqliteLoginTimes(read, writes.loginTimes),
     sessions: sqliteSessions(read, writes.sessions, clock),

@@ -1,7 +1,6 @@
 import type { InThread, Writes } from '../protocol.ts'
+import { rowOf } from '../rows.ts'
 import type { Statements } from '../statements.ts'
-
-const rowOf = (name = 'secret'): string => (name === 'secret' ? 'secret-mark' : name)
 
 export function secretMarkWrites(sql: Statements): InThread<Writes['secretMark']> {
   const kept = (name: string | undefined) =>
@@ -21,8 +20,6 @@ export function secretMarkWrites(sql: Statements): InThread<Writes['secretMark']
     replace(_now, mark, name) {
       sql<[string, string]>('INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)').run(rowOf(name), mark)
     },
-
-    read: (_now, name) => kept(name),
 
     exchange(_now, name, expected, next) {
       if (expected === null) return keep(name, next)
