@@ -1,7 +1,9 @@
 import { chmod, mkdir, readdir, readFile, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { resolveSecret } from '../../../src/config/composition/master-secret.ts'
+import { keySetName, noKeys } from '../../../src/adapters/credentials/signing/key-set.ts'
+import { memorySecretMark } from '../../../src/adapters/stores/memory/secret-mark.ts'
+import { bindSecret, replaceSecret, resolveSecret } from '../../../src/config/composition/master-secret.ts'
 import type { Settings } from '../../../src/config/settings/schema/schema.ts'
 import { faultsOf, goodSecret, settingsFolder } from '../../support/services/settings.ts'
 
@@ -93,5 +95,21 @@ describe('the master secret', () => {
     } finally {
       if (isRoot) process.seteuid?.(0)
     }
+  })
+
+  it('replaces the signing keys together with itself, since it has sealed them', async () => {
+    const secretMark = memorySecretMark()
+    const { settings } = await folder.load({ secret: goodSecret })
+    const another = { ...settings, secret: `${goodSecret} of another day` }
+    await bindSecret({ secretMark }, await resolveSecret(settings), 'default')
+    expect(await secretMark.read(keySetName)).to.equal(noKeys)
+    await secretMark.replace('sealed keys', keySetName)
+    await replaceSecret({ secretMark }, another, 'default')
+    expect(await secretMark.read(keySetName)).to.equal(noKeys)
+
+    const older = memorySecretMark()
+    await older.check('the mark of an older release')
+    await replaceSecret({ secretMark: older }, another, 'default')
+    expect(await older.read(keySetName)).to.equal(null)
   })
 })

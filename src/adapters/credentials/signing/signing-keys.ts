@@ -52,7 +52,6 @@ export function signingKeys(needs: Needs) {
   const whenRemoved: (() => void)[] = []
   let known = new Map<string, { readonly alg: KeyAlgorithm; readonly key: KeyObject }>()
   let keys: readonly StoredKey[] = []
-  let isNewData = false
   let readAt: number | null = null
   let askedAt = 0
   let reading: Promise<void> | null = null
@@ -68,7 +67,6 @@ export function signingKeys(needs: Needs) {
       const wanted = [...new Set([...needs.wanted, ...(text !== null && wantedIfNew !== null ? [wantedIfNew] : [])])]
       const stored = keysIn(text ?? noKeys)
       const changed = await next(stored, wanted, now())
-      isNewData = text !== null
       const isSame = textOf(changed) === textOf(stored)
       if (isSame || (await marks.exchange(keySetName, text, textOf(changed)))) {
         if (!isSame) report(stored, changed)
@@ -125,13 +123,14 @@ export function signingKeys(needs: Needs) {
   // A clock may have been set back.
   const isOld = (): boolean => readAt !== null && Math.abs(now() - readAt) >= rereadSeconds * 1000
 
-  /** While the store does not answer, the known keys go on. */
+  /** While the store does not answer, the known keys go on, and it is asked once in a second. */
   async function fresh(): Promise<void> {
     if (readAt !== null && !isOld()) return
     try {
       await refresh()
     } catch (error) {
       if (readAt === null || !(error instanceof Unavailable)) throw error
+      readAt = now() - rereadSeconds * 1000 + Math.min(coolDownMs, rereadSeconds * 500)
     }
   }
 
@@ -165,10 +164,9 @@ export function signingKeys(needs: Needs) {
       whenRemoved.push(tell)
     },
 
-    /** The key for new tokens. `null`: `alg` counts only for new data, and these are older. */
+    /** The key for new tokens. `null`: there are none, since the default asks for them, and an older release has opened the data. */
     async signer(alg: KeyAlgorithm): Promise<Signer | null> {
       await fresh()
-      if (!needs.wanted.includes(alg) && !isNewData) return null
       const signer = signerOf(keys, alg, now())
       return signer === null ? null : { alg: signer.alg, kid: signer.kid, key: privateKeyFor(signer) }
     },

@@ -162,7 +162,8 @@ describe('a forged access token', () => {
         attacks.set(`HS256 with the public key of ${jwk.alg} as ${form}`, mac(head, secret))
         attacks.set(`HS256 with it as ${form}, of ${jwk.alg}, without kid`, mac({ alg: 'HS256', typ: 'JWT' }, secret))
       }
-      attacks.set(`HS256 with the HMAC key, named ${jwk.alg}`, mac(head, keyRing.jwtKey))
+      for (const typ of ['at+jwt', 'JWT'])
+        attacks.set(`HS256 with the HMAC key, named ${jwk.alg}, typ ${typ}`, mac({ ...head, typ }, keyRing.jwtKey))
       if (jwk.alg !== 'EdDSA')
         attacks.set(`EdDSA under the key of ${jwk.alg}`, own({ ...header, kid: jwk.kid }, claims))
     }

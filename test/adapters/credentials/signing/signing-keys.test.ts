@@ -219,8 +219,13 @@ describe('the signing keys', () => {
     const kid = String(await kidOf(keys, 'EdDSA'))
     state.isDown = true
     clock.advance(60)
-    expect(await kidOf(keys, 'EdDSA')).to.equal(kid)
+    state.reads = 0
+    for (let at = 0; at < 10; at++) expect(await kidOf(keys, 'EdDSA')).to.equal(kid)
     expect(await keys.find(kid)).not.to.equal(null)
+    expect(state.reads).to.equal(1)
+    clock.advance(1)
+    expect(await kidOf(keys, 'EdDSA')).to.equal(kid)
+    expect(state.reads).to.equal(2)
     expect(await faultOf(keys.find('unknown'))).to.be.instanceOf(Unavailable)
     expect(await faultOf(keys.find('unknown'))).to.be.instanceOf(Unavailable)
     expect(await faultOf(process(['EdDSA']).signer('EdDSA'))).to.be.instanceOf(Unavailable)
