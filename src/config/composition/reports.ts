@@ -34,7 +34,7 @@ export function reportsOf({ log, metrics, storeFailed }: Needs) {
     warnOfAttack: (report: AttackReport) =>
       log.warn(report, 'wrong passwords for an account reached limits.passwordsPerAccount'),
     fieldsDropped: onceEach((field) =>
-      log.warn({ field }, 'a field was dropped: declare it in users.fields, or refuse it (users.unknownFields)'),
+      log.warn({ field }, 'a field was dropped: users.fields does not declare it, or users may not write it'),
     ),
     warnOfProviderFields: (unfit: ProviderFields) =>
       log.warn(

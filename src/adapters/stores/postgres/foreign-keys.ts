@@ -96,7 +96,9 @@ function placeOf(name: string): Place {
 async function requireId(queries: Queries, place: Place): Promise<string> {
   const found = await queries.one<{ type: string }>(typeOfId, [place.schema, place.table])
   if (found !== undefined) return found.type
-  throw new Unsuitable(`the database has no table ${nameOf(place)} with a column id`)
+  throw new Unsuitable(
+    `the database has no table ${nameOf(place)} with a column id: name the table of users, as --adopt schema.table`,
+  )
 }
 
 /** The reason why a foreign key cannot be turned; `null` if it can. */
