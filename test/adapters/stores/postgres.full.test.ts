@@ -222,6 +222,15 @@ describe('the PostgreSQL store', () => {
         return (await watcher.query(waiting)).rowCount === 1
       })
 
+    it('is unavailable while its tables are missing, as in a restore', async () => {
+      await other.query('ALTER SCHEMA portcullis RENAME TO gone')
+      const calls = { ...everyOperation(handle), ping: () => handle.ping() }
+      expect(await outcomesOf(calls)).to.deep.equal(new Set(['Unavailable']))
+      await other.query('ALTER SCHEMA gone RENAME TO portcullis')
+      await handle.ping()
+      await everythingWorks(handle)
+    })
+
     it('works on when a later release has added columns', async () => {
       const user = aUser()
       const session = aSession({ endsAt: new Date(Date.now() + 3_600_000), idleSeconds: null })

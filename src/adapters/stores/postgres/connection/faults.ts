@@ -3,7 +3,7 @@ import type { DatabaseError } from 'pg'
 export type Driver = typeof import('pg')['default']
 
 /** SQLSTATE classes and codes of a server that may recover (appendix A of PostgreSQL's manual). */
-const outage = /^(08|26|53|57|58|28|40|25006$|25P03$|42501$|55P03$|3D000$|XX)/ // connections, statements that others removed, resources, operator, system, roles, rollback, replica
+const outage = /^(08|26|53|57|58|28|40|25006$|25P03$|42501$|55P03$|3D000$|42P01$|XX)/ // connections, statements that others removed, resources, operator, system, roles, rollback, replica, tables before a restore
 
 /** Whether the server or the way to it has failed for now. The driver's own errors have no class of their own. */
 export function isOutage(driver: Driver, error: unknown): boolean {
