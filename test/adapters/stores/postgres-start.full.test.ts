@@ -98,7 +98,7 @@ describe('a PostgreSQL that cannot be used', () => {
     ],
     'a user who does not exist': [
       async () => url.replace('postgres@', 'nobody_here@'),
-      /it refuses the user in its address: create the user, .* \(role "nobody_here" does not exist\)/,
+      /it refuses the user in its address: create the user with LOGIN, .* \(role "nobody_here" does not exist\)/,
     ],
     'a schema with a table of another program': [
       async () => {
@@ -264,7 +264,9 @@ describe('a PostgreSQL that cannot be used', () => {
       expect(await refusalOf(as('locked:wrong'))).to.match(
         /it refuses the user or the password in its address: correct them in url \(password authentication failed for user "locked"\)/,
       )
-      expect(await refusalOf(as('locked'))).to.include('it asks for a password, and its address has none')
+      expect(await refusalOf(as('locked'))).to.include(
+        'it asks for a password, and its address has none: add it in url',
+      )
       expect(await refusalOf(as('banned'))).to.match(/or allow the connection in pg_hba\.conf \(no pg_hba\.conf entry/)
       const handle = await open(as('locked:right'))
       await recovers(() => handle.prepare())

@@ -91,16 +91,21 @@ describe('TLS to PostgreSQL', () => {
     }
   })
 
-  it('names a file of a CA that cannot be read', async () => {
-    const missing = join(scratchFolder(), 'none.pem')
-    const opened = postgresBackend.open({
-      url: withOptions(`sslmode=verify-full&sslrootcert=${missing}`),
-      clock: () => new Date(),
-      warn() {},
-    })
-    const fault = await faultOf(opened)
-    expect(fault).to.be.instanceOf(Unsuitable)
-    expect(String(fault)).to.include(missing)
+  it('names a file of a CA that cannot be read or has no certificate', async () => {
+    const [missing, empty] = [join(scratchFolder(), 'none.pem'), join(scratchFolder(), 'empty.pem')]
+    writeFileSync(empty, '')
+    const reasons = {
+      [missing]: /^sslrootcert .* cannot be read: ENOENT/,
+      [empty]: /^sslrootcert .* has no certificate/,
+    }
+    for (const [file, reason] of Object.entries(reasons)) {
+      const url = withOptions(`sslmode=verify-full&sslrootcert=${file}`)
+      const fault = await faultOf(postgresBackend.open({ url, clock: () => new Date(), warn() {} }))
+      expect(fault).to.be.instanceOf(Unsuitable)
+      expect((fault as Unsuitable).message)
+        .to.match(reason)
+        .and.include(file)
+    }
   })
 
   /** Starts the service, which the certificate of the server must stop with exit code 2. Returns what it prints. */

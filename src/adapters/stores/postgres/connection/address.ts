@@ -107,7 +107,7 @@ export function inherited(own: PostgresOptions, tenant: string): PostgresOptions
 /** Equal for addresses that can share a pool: they differ only in the schema. */
 export const poolKey = (url: string): string => `postgres ${url}`
 
-/** Throws `Unsuitable` if the file of the CA cannot be read. */
+/** Throws `Unsuitable` if the file of the CA cannot be read or has no certificate. */
 export function tlsOf({ sslMode, caFile }: Address): ConnectionOptions | false {
   if (sslMode === 'disable') return false
   if (sslMode === 'require' && caFile === undefined) return { rejectUnauthorized: false }
@@ -117,9 +117,13 @@ export function tlsOf({ sslMode, caFile }: Address): ConnectionOptions | false {
 }
 
 function readCa(file: string): string {
+  let text: string
   try {
-    return readFileSync(file, 'utf8')
+    text = readFileSync(file, 'utf8')
   } catch (error) {
-    throw new Unsuitable(`the address of PostgreSQL names a file that cannot be read: ${(error as Error).message}`)
+    throw new Unsuitable(`sslrootcert in the address of PostgreSQL cannot be read: ${(error as Error).message}`)
   }
+  // Node would trust its own CAs instead of those of an empty file.
+  if (/-BEGIN [A-Z0-9 ]*CERTIFICATE-/.test(text)) return text
+  throw new Unsuitable(`sslrootcert in the address of PostgreSQL names ${file}, which has no certificate in PEM`)
 }

@@ -77,7 +77,7 @@ const certificates = [
 
 /** The driver's own errors have no codes. */
 const unmendableOfDriver = [
-  [/^SASL: .*password must/, 'it asks for a password, and its address has none'],
+  [/^SASL: .*password must/, 'it asks for a password, and its address has none: add it in url'],
   [
     /^The server does not support SSL/,
     'the server has no TLS. Switch it on there, or write sslmode=disable in its address',
@@ -87,7 +87,7 @@ const unmendableOfDriver = [
 /** The next steps of the operator, by the codes of the errors (appendix A of the manual of PostgreSQL). */
 const unmendable: readonly (readonly [codes: readonly string[], text: string])[] = [
   [['28P01'], 'it refuses the user or the password in its address: correct them in url'],
-  [['28000'], 'it refuses the user in its address: create the user, or allow the connection in pg_hba.conf'],
+  [['28000'], 'it refuses the user in its address: create the user with LOGIN, or allow the connection in pg_hba.conf'],
   [
     ['3D000'],
     'the database in its address does not exist: create it (createdb --encoding UTF8), or name another one in url',
