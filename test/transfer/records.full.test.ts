@@ -247,7 +247,9 @@ for (const { name, start, open } of suites) {
         arriving({ fields: { note: '\ud800' } }),
         arriving({ fields: { note: 'x'.repeat(17_000) } }),
         arriving({ accounts: [link('a\0b')] }),
-        arriving({ accounts: [link(''), link('x'.repeat(3000)), link('twice'), link('twice')] }),
+        arriving({ accounts: [link('')] }),
+        arriving({ accounts: [link('x'.repeat(3000))] }),
+        arriving({ accounts: [link('twice'), link('twice')] }),
         arriving({ accounts: Array.from({ length: 100_000 }, (_, at) => link(`many ${at}`)) }),
       ]
       const twice = [arriving({ accounts: [link('shared')] }), arriving({ accounts: [link('shared')] })]

@@ -95,6 +95,7 @@ describe('portcullis users', () => {
     const report = join(folder, 'users.jsonl.report.jsonl')
     const cut = linesOf(folder, 'users.jsonl.report.jsonl').filter((line) => !line.startsWith('{"type":"end"'))
     writeFileSync(report, `${cut.slice(0, -1).join('\n')}\n`)
+    expect((await users(folder, 'import', 'users.jsonl', '--dry-run')).code).to.equal(0)
     const resumed = await users(folder, 'import', 'users.jsonl', '--yes', '--json')
     expect(resumed.err).to.contain('Goes on behind 96 records')
     expect(JSON.parse(resumed.out)).to.include({ stored: 96, unchanged: 4 })

@@ -50,17 +50,18 @@ function append(file: FileHandle, lines: readonly object[]): Promise<void> {
 
 const lineOf = (line: object): string => `${JSON.stringify(line)}\n`
 
+/** A dry run, or an import of another source, may have been between the two. */
 function unfinishedIn(report: string, source: string): unknown {
   let progress: unknown = null
-  let current: unknown = null
+  let isOfSource = false
   for (const text of report.split('\n')) {
     const parsed = parseJson(text)
     const line = Object('value' in parsed ? parsed.value : {}) // a killed process may have left half a line
     if (line.type === 'begin') {
-      if (line.source !== current || line.isResumed !== true) progress = null
-      current = line.source
-    } else if (line.type === 'progress') progress = line.progress
-    else if (line.type === 'end') progress = null
+      isOfSource = line.source === source
+      if (isOfSource && line.isResumed !== true) progress = null
+    } else if (isOfSource && line.type === 'progress') progress = line.progress
+    else if (isOfSource && line.type === 'end') progress = null
   }
-  return current === source ? progress : null
+  return progress
 }
