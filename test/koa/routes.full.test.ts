@@ -201,6 +201,20 @@ describe('our routes in a host app', () => {
   })
 
   describe('leave other requests to the app', () => {
+    it('also for documents of public keys, unless a backend has any', async () => {
+      const compose = (koa: Koa, { routes }: KoaAccounts) =>
+        koa.use(routes()).use((ctx) => {
+          ctx.body = 'a page of the app'
+        })
+      const byKeys = { backends: { jwt: { strategy: { algorithm: 'EdDSA' } } } }
+      const [hmac, pair] = [await open(compose), await open(compose, byKeys)]
+      for (const path of ['jwks.json', 'oauth-authorization-server', 'openid-configuration']) {
+        const answers = await Promise.all([hmac, pair].map(({ url }) => fetch(`${url}/.well-known/${path}`)))
+        expect(await answers[0]?.text(), path).to.equal('a page of the app')
+        expect(answers[1]?.headers.get('Cache-Control'), path).to.equal('public, max-age=600')
+      }
+    })
+
     for (const [method, path, sent] of [
       ['GET', '/orders', {}],
       ['POST', '/orders', { json: { product: 'a book' } }],
