@@ -1,5 +1,6 @@
 // The sign-in for apps on other sites: the authorization code flow with PKCE.
 import { expect } from 'chai'
+import { decodeJwt } from 'jose'
 import { anAddress } from '../support/http/answers.ts'
 import { call, logIn, logInByCookie, register } from '../support/http/client.ts'
 import { type AppRequest, appRequest, authorizePath, codeOf, redeem, tokenOf } from '../support/scenes/app-sign-in.ts'
@@ -411,6 +412,40 @@ describe('the sign-in for apps', () => {
     expect(current?.browser).to.equal('Firefox')
   })
 
+  it('is described for libraries, and names the app in tokens that others verify', async () => {
+    const env = { PORTCULLIS_STORES__USERS__KIND: 'memory', PORTCULLIS_BACKENDS__JWT__STRATEGY__ALGORITHM: 'EdDSA' }
+    const signing = await startTestService(env, { files: { 'portcullis.config.json': settings } })
+    try {
+      for (const { url, keys } of [
+        { url: service.url, keys: {} },
+        { url: signing.url, keys: { jwks_uri: `${signing.url}/.well-known/jwks.json` } },
+      ]) {
+        for (const path of ['oauth-authorization-server', 'openid-configuration']) {
+          expect(await (await fetch(`${url}/.well-known/${path}`)).json()).to.deep.equal({
+            issuer: url,
+            ...keys,
+            authorization_endpoint: `${url}/account/authorize`,
+            token_endpoint: `${url}/account/token`,
+            response_types_supported: ['code'],
+            response_modes_supported: ['query'],
+            grant_types_supported: ['authorization_code'],
+            code_challenge_methods_supported: ['S256'],
+            token_endpoint_auth_methods_supported: ['none'],
+            authorization_response_iss_parameter_supported: true,
+          })
+        }
+      }
+      const person = await register(signing.url, anAddress())
+      const request = web()
+      const code = await codeOf(signing.url, await logInByCookie(signing.url, person.email), request)
+      const claims = decodeJwt(tokenOf(await redeem(signing.url, code, request)))
+      expect(claims).to.include({ client_id: 'web', iss: signing.url, sub: person.id })
+      expect(decodeJwt(await logIn(signing.url, person.email))).to.include({ client_id: 'jwt' })
+    } finally {
+      await signing.stop()
+    }
+  })
+
   it('is not there without apps', async () => {
     const bare = await startTestService({ PORTCULLIS_STORES__USERS__KIND: 'memory' })
     try {
@@ -418,6 +453,7 @@ describe('the sign-in for apps', () => {
         ['GET', authorizePath(web())],
         ['POST', '/account/token'],
         ['GET', '/account/authorize.js'],
+        ['GET', '/.well-known/oauth-authorization-server'],
       ] as const) {
         expect((await fetch(bare.url + path, { method })).status).to.equal(404)
       }

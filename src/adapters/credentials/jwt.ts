@@ -76,10 +76,11 @@ export function jwtCredentials(options: Options): Credentials {
     }
   }
 
-  async function signed(claims: object): Promise<string> {
-    const { keys, algorithm = 'HS256', issuer: iss, client: client_id } = signing ?? {}
+  /** @param app the app of the code flow; otherwise the claim `client_id` is the name of the backend */
+  async function signed(claims: object, app: string | undefined): Promise<string> {
+    const { keys, algorithm = 'HS256', issuer: iss, client } = signing ?? {}
     const signer = algorithm === 'HS256' || keys === undefined ? null : await keys.signer(algorithm)
-    if (signer !== null) return signedToken({ ...claims, iss, client_id }, signer) // RFC 9068 section 2.2
+    if (signer !== null) return signedToken({ ...claims, iss, client_id: app ?? client }, signer) // RFC 9068 section 2.2
     return jsonwebtoken.sign(claims, key, { algorithm: 'HS256' })
   }
 
@@ -88,7 +89,7 @@ export function jwtCredentials(options: Options): Credentials {
       return shape.test(value)
     },
 
-    async issue(user, { at, methods, sid }) {
+    async issue(user, { at, methods, sid, app }) {
       const iat = secondsOf(clock())
       const exp = iat + lifetimeSeconds
       const jti = newId()
@@ -99,7 +100,7 @@ export function jwtCredentials(options: Options): Credentials {
       const { shown } = user.fields
       const own = claimFields.flatMap((name) => (shown[name] == null ? [] : [[name, shown[name]] as const]))
       const claims = { ...Object.fromEntries(own), sub: user.id, aud: audience, iat, exp, jti, gen, tenant, ...login }
-      const value = await signed(claims)
+      const value = await signed(claims, app)
       const credential = credentialOf(claims, value, tenant)
       if (credential === null) throw new TypeError('the proof has a time or a method of a wrong type')
       return { value, credential }

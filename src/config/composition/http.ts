@@ -1,6 +1,7 @@
 import { registrableDomain } from '../../adapters/addresses/registrable-domain.ts'
 import { loginFieldOf } from '../../adapters/fields/login-field.ts'
 import { appsRouter, type MountedApps } from '../../adapters/http/apps/apps-router.ts'
+import { descriptionFor } from '../../adapters/http/apps/authorization-request.ts'
 import { withForms } from '../../adapters/http/docs/answer-forms.ts'
 import { docsRouter } from '../../adapters/http/docs/docs-page.ts'
 import { asFastApi } from '../../adapters/http/docs/fastapi.ts'
@@ -69,7 +70,8 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
   const page = tryRouter({ publicUrl, config: tryConfig(settings, publicUrl) })
   const kept = mailbox !== null && mailboxKey !== null ? [mailboxRouter({ mailbox, key: mailboxKey })] : []
   const { cacheSeconds } = settings.keys
-  const wellKnown = wellKnownRouter({ issuer: publicUrl, published: signingKeys.published, cacheSeconds })
+  const signIn = hasApps(settings) ? descriptionFor(publicUrl) : null
+  const wellKnown = wellKnownRouter({ issuer: publicUrl, published: signingKeys.published, cacheSeconds, signIn })
   const ofDevelopment = settings.try.enabled ? [page, ...kept] : []
   const parts = {
     use: { ...useCases, vault: ports.vault, backends, deviceCookie },

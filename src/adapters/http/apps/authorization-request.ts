@@ -98,3 +98,17 @@ export function answerTo(
   const query = new URLSearchParams({ ...answer, ...(state !== null && { state }), iss: issuer })
   return `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${query}`
 }
+
+/** The endpoints for apps and their abilities (RFC 8414 section 2, RFC 9207 section 3). */
+export function descriptionFor(issuer: string): object {
+  return {
+    authorization_endpoint: `${issuer}/account/authorize`,
+    token_endpoint: `${issuer}/account/token`,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: ['authorization_code'],
+    code_challenge_methods_supported: ['S256'],
+    token_endpoint_auth_methods_supported: ['none'],
+    authorization_response_iss_parameter_supported: true,
+  }
+}
