@@ -114,7 +114,7 @@ function foreignTo(given: FieldSettings): string[] {
     ...(!isText && given.maxLength !== 255 ? ['maxLength'] : []),
     ...(!isNumber && minimum !== undefined ? ['minimum'] : []),
     ...(!isNumber && maximum !== undefined ? ['maximum'] : []),
-    ...(given.type !== 'array' && (items.enum !== undefined || items.pattern !== undefined) ? ['items'] : []),
+    ...(given.type !== 'array' && (items.type ?? items.enum ?? items.pattern) !== undefined ? ['items'] : []),
   ]
 }
 

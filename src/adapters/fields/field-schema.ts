@@ -66,7 +66,16 @@ export const fieldSchema = Type.Object({
   ...ofTexts,
   minimum: number('Smallest number.'),
   maximum: number('Largest number.'),
-  items: Type.Object(ofTexts),
+  items: Type.Object({
+    type: Type.Optional(
+      Type.Enum(['string'], {
+        expects: 'string: lists hold texts',
+        otherwise: '`string`',
+        description: 'Type of the items, as in JSON Schema.',
+      }),
+    ),
+    ...ofTexts,
+  }),
   maxItems: Type.Integer({ minimum: 1, maximum: mostItems, default: 20, description: 'Largest length of a list.' }),
   default: Type.Optional(Type.Unknown({ otherwise: 'none', description: 'Value of users who have none.' })),
   readOnly: Type.Boolean({ default: false, description: 'Only superusers, commands and programs write it.' }),

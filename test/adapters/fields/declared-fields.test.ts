@@ -11,6 +11,8 @@ describe('declared fields', () => {
 
   const wrong: readonly (readonly [title: string, fields: object, path: string, words: string])[] = [
     ['a nested object', { address: { type: 'object', properties: {} } }, 'address.type', 'fields cannot be nested'],
+    ['a list of numbers', { a: { type: 'array', items: { type: 'integer' } } }, 'a.items.type', 'lists hold texts'],
+    ['items of a text', { a: { ...text, items: { type: 'string' } } }, 'a.items', 'string has no items'],
     ['an unknown keyword', { a: { ...text, patern: 'x' } }, 'a.patern', 'did you mean users.fields.a.pattern?'],
     ['a reserved name', { is_active: { type: 'boolean' } }, 'is_active', 'is a name of Portcullis'],
     ['a reserved name in other letters', { currentPassword: text }, 'currentPassword', 'is a name of Portcullis'],
