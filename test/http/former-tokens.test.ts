@@ -17,6 +17,7 @@ const resetSecret = 'reset secret of the app'
 const verificationSecret = 'verification secret of the app'
 const today = () => new Date().toISOString().slice(0, 10)
 const settings = {
+  PORTCULLIS_IDS: 'uuid', // as the stored users
   PORTCULLIS_COMPAT__UNTIL: today(),
   PORTCULLIS_COMPAT__JWT_SECRET: secret,
   PORTCULLIS_COMPAT__RESET_SECRET: resetSecret,
