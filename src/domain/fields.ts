@@ -99,9 +99,8 @@ export function checkFields({ fields, refusesUnknown }: FieldRules, given: Given
 export function withValues({ fields: declared }: FieldRules, fields: UserFields, values: FieldValues): UserFields {
   const written = Object.keys(values).flatMap((name) => declared.get(name) ?? [])
   const part = (isPrivate: boolean, old: FieldValues): FieldValues => {
-    const others = Object.entries(old).filter(([name]) => !Object.hasOwn(values, name))
     const own = written.filter((one) => one.isPrivate === isPrivate).map(({ name }) => [name, values[name] ?? null])
-    return Object.fromEntries([...others, ...own])
+    return { ...old, ...Object.fromEntries(own) }
   }
   const keys = new Map(Object.entries(fields.keys))
   for (const field of written) {

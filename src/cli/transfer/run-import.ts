@@ -114,7 +114,9 @@ function textOf(counts: ImportCounts, isRehearsal: boolean, report: string): str
     `${unchanged} users are as at an earlier import`,
     `not stored: ${refused} records${refused > 0 ? `, with reasons in ${report}` : ''}`,
     ...(unprovedPasswords > 0
-      ? [`${unprovedPasswords} users will lose their password at their first sign-in through a provider`]
+      ? [
+          `${unprovedPasswords} users will lose their password at their first sign-in through a provider, because their address does not count as verified`,
+        ]
       : []),
   ].join('\n')
 }
