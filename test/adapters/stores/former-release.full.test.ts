@@ -43,12 +43,15 @@ interface Servers {
   readonly redis: readonly RedisKey[]
 }
 
+/** The time of the recording, as the records were opened last. */
+let base = 0
+
 /**
  * The records that the release of commit 4c784a5 stored: users, a session, tokens, an ended JWT, and an event and a request
  * that wait. Their times, `{NOW±n}` and `{ISO±n}`, are relative to the time of the test.
  */
 function recorded(file: string): string {
-  const base = Date.now() - 60_000
+  base = Date.now() - 60_000
   return projectFile(`test/adapters/stores/former-release/${file}`)
     .replaceAll(/\{NOW([+-]\d+)\}/g, (_, shift) => String(base + Number(shift)))
     .replaceAll(/\{ISO([+-]\d+)\}/g, (_, shift) => new Date(base + Number(shift)).toISOString())
@@ -104,11 +107,11 @@ async function onServers(): Promise<Opened> {
   return { service, facts, close }
 }
 
-/** The recorded JWT, issued anew: its hour is over. */
+/** The recorded JWT, issued anew: its hour is over. The service takes one that expires after the recorded end for another one. */
 function renewed(jwt: string): string {
   const key = derivedKeys(goodSecret).jwtKey
   const claims = jsonwebtoken.verify(jwt, key, { ignoreExpiration: true }) as object // safe: JSON claims
-  const iat = Math.floor(Date.now() / 1000) - 60
+  const iat = Math.floor(base / 1000)
   return jsonwebtoken.sign({ ...claims, iat, exp: iat + 3600 }, key, { algorithm: 'HS256' })
 }
 
