@@ -401,8 +401,9 @@ for (const { name, start, open } of suites) {
     it('never touches a user who was not imported', async () => {
       const own = aUser({ imported: null, email: `${randomUUID()}@example.com` as Email })
       await targetOf(store).users.insert(own, [])
-      const { counts } = await imported(store, sourceOf([arriving({ id: own.id })]))
+      const { counts, problems } = await imported(store, sourceOf([arriving({ id: own.id })]))
       expect(counts.refused).to.equal(1)
+      expect(problems[0]?.problems).to.deep.equal(['a user who was not imported has this id'])
       expect(await user(own.id)).to.deep.equal(own)
     })
   })
