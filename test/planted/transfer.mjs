@@ -1,0 +1,93 @@
+// Faults in the move from fastapi-users. See scripts/planted-faults.mjs.
+
+const records = { tests: ['test/transfer/records.full.test.ts'], only: 'an import to sqlite' }
+const former = { tests: ['test/http/former-tokens.test.ts'] }
+const engine = 'src/application/transfer'
+const tokens = 'src/adapters/credentials/former-tokens.ts'
+
+export default [
+  {
+    title: 'an import stores a hash that costs seconds',
+    file: `${engine}/arrived-user.ts`,
+    text: 'hash === null ? null : hashObjection(hash)',
+    replacement: 'null',
+    ...records,
+  },
+  {
+    title: 'an import keeps reset tokens of an older password',
+    file: `${engine}/arrived-user.ts`,
+    text: 'existing.passwordVersion + 1',
+    replacement: 'existing.passwordVersion',
+    ...records,
+  },
+  {
+    title: 'an import lets former credentials go on that the record has ended',
+    file: `${engine}/arrived-user.ts`,
+    text: 'record.former === null ? null : sessions.generation',
+    replacement: 'sessions.generation',
+    ...records,
+  },
+  {
+    title: 'a later import undoes what a user has changed here',
+    file: `${engine}/import-users.ts`,
+    text: 'existing !== null && existing.imported?.version !== existing.version',
+    replacement: 'existing === undefined',
+    ...records,
+  },
+  {
+    title: 'a later import brings an ended session back',
+    file: `${engine}/import-users.ts`,
+    text: 'if (!isNew && (await expiringIds.has(mark))) continue',
+    replacement: '',
+    ...records,
+  },
+  {
+    title: 'a later import brings a deleted user back',
+    file: `${engine}/import-users.ts`,
+    text: 'existing === null && origin.mayBeDeleted &&',
+    replacement: 'existing === undefined &&',
+    ...records,
+  },
+  {
+    title: 'a session of the source is valid after a reset here',
+    file: `${engine}/import-users.ts`,
+    text: 'generation ?? user.imported?.generation ?? user.sessions.generation',
+    replacement: 'generation ?? user.sessions.generation',
+    ...records,
+  },
+  {
+    title: 'a dry run writes users',
+    file: `${engine}/import-users.ts`,
+    text: 'isRehearsal ? rehearsalOf(this.#needs.target) : this.#needs.target',
+    replacement: 'this.#needs.target',
+    ...records,
+  },
+  {
+    title: 'a former login goes on after a new password',
+    file: 'src/domain/user.ts',
+    text: 'if (credential.generation === null) return isAsImported(user)',
+    replacement: 'if (credential.generation === null && isAsImported(user)) return true',
+    tests: ['test/domain/user.test.ts'],
+  },
+  {
+    title: 'the former secret makes logins of users who were made here',
+    file: 'src/domain/user.ts',
+    text: 'return isActive && imported?.generation === sessions.generation',
+    replacement: 'return isActive && sessions !== imported',
+    ...former,
+  },
+  {
+    title: 'the former secret counts after its day',
+    file: tokens,
+    text: ' || now >= until',
+    replacement: '',
+    ...former,
+  },
+  {
+    title: 'a former JWT needs no end',
+    file: tokens,
+    text: 'if (exp === undefined) return null',
+    replacement: 'if (exp === undefined) return { claims: payload, expiresAt: until }',
+    ...former,
+  },
+]
