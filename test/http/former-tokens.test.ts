@@ -90,6 +90,8 @@ describe('tokens of fastapi-users', () => {
     const json = { password: 'quite another pass phrase' }
     expect((await call(service.url, 'PATCH', '/users/me', { bearer, json })).status).to.equal(200)
     for (const one of [bearer, second]) expect(seen(await me(one))).to.deep.equal(unauthorized)
+    const answer = await post('verify', { token: verificationOf(third) })
+    expect(seen(answer)).to.deep.equal(refused(400, 'VERIFY_USER_BAD_TOKEN'))
   })
 
   it('are refused for users who were created here', async () => {

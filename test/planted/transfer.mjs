@@ -84,6 +84,13 @@ export default [
     ...former,
   },
   {
+    title: 'a former link works after the end of all logins',
+    file: 'src/application/one-time-tokens/former-token.ts',
+    text: '|| !isAsImported(user) ',
+    replacement: '',
+    ...former,
+  },
+  {
     title: 'a former JWT needs no end',
     file: tokens,
     text: 'if (exp === undefined) return null',
