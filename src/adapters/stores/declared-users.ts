@@ -9,6 +9,7 @@ import type { User } from '../../domain/user.ts'
 export function declaredUsers(users: UserStore, rules: FieldRules): UserStore {
   if (rules.fields.size === 0) return users
   const declared = (user: User): User => ({ ...user, fields: asDeclared(rules, user.fields) })
+  const { insertAll } = users
   const found = (user: User | null): User | null => (user === null ? null : declared(user))
   return {
     find: async (id) => found(await users.find(id)),
@@ -16,6 +17,7 @@ export function declaredUsers(users: UserStore, rules: FieldRules): UserStore {
     findByOAuthAccount: async (provider, accountId) => found(await users.findByOAuthAccount(provider, accountId)),
     findByField: async (field, key) => found(await users.findByField(field, key)),
     insert: (user, events) => users.insert(user, events),
+    ...(insertAll !== undefined && { insertAll: (all) => insertAll.call(users, all) }),
     replace: (user, events, options) => users.replace(user, events, options),
     remove: (user, events, options) => users.remove(user, events, options),
     async list(limit, after) {

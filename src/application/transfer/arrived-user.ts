@@ -23,7 +23,7 @@ export interface ArrivedNeeds {
 export const maxImportedAccounts = 100
 const maxTextLength = 2048
 
-interface Arrived {
+export interface Arrived {
   readonly user: User
   /** The parts of the record that the user lacks, in words for the operator. */
   readonly remarks: readonly string[]

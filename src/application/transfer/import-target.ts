@@ -8,7 +8,7 @@ type Found = Promise<Pick<User, 'id'> | null>
 
 /** The ports that an import writes to. */
 export interface ImportTarget {
-  readonly users: Pick<UserStore, 'find' | 'insert' | 'replace'> & {
+  readonly users: Pick<UserStore, 'find' | 'insert' | 'insertAll' | 'replace'> & {
     findByEmail(...key: Parameters<UserStore['findByEmail']>): Found
     findByOAuthAccount(...key: Parameters<UserStore['findByOAuthAccount']>): Found
     findByField(...key: Parameters<UserStore['findByField']>): Found

@@ -4,7 +4,7 @@ import { parseUserId } from '../../domain/ids.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { Arrival, ArrivingEnd, ArrivingSession, ArrivingUser, UserSource } from '../ports/user-source.ts'
-import { type ArrivedNeeds, accountKey, arrivedId, arrivedUser, type Origin } from './arrived-user.ts'
+import { type Arrived, type ArrivedNeeds, accountKey, arrivedId, arrivedUser, type Origin } from './arrived-user.ts'
 import { deletedImport, importedSession } from './import-marks.ts'
 import {
   added,
@@ -22,6 +22,8 @@ interface Needs extends ArrivedNeeds {
   readonly target: ImportTarget
   /** The mark of the master secret that encrypts here. */
   readonly sealedBy: string
+  /** Records that are imported at once, and between two cursors; 32 if it is absent. */
+  readonly batchSize?: number
 }
 
 export interface ImportedBatch extends ImportProgress {
@@ -33,8 +35,6 @@ interface Outcome {
   readonly problem: ImportProblem | null
 }
 
-/** Records that are imported at once, and between two cursors. */
-const batchSize = 32
 const maxTries = 5
 /** Sessions of one user; the newest go first. */
 const maxSessions = 1000
@@ -65,9 +65,13 @@ export class ImportUsers {
     const mayBeDeleted = await target.expiringIds.has(deletedImport())
     const origin = { hasHashes: source.hasHashes, isSealedByOther, mayBeDeleted }
     let { cursor, counts, digest } = from
-    for await (const batch of batches(source.arrivals(cursor))) {
+    let areNew = true
+    for await (const batch of batches(source.arrivals(cursor), this.#needs.batchSize ?? 32)) {
       const keysOf = (arrival: Arrival) => this.#keysOf(arrival)
-      const outcomes = await inTurn(batch, keysOf, (arrival) => this.#import(target, arrival, origin))
+      const outcomes: readonly Outcome[] =
+        (areNew && !mayBeDeleted ? await this.#importNew(target, batch, origin) : null) ??
+        (await inTurn(batch, keysOf, (arrival) => this.#import(target, arrival, origin)))
+      areNew = outcomes.every(({ counted }) => counted.unchanged === undefined && counted.replaced === undefined)
       cursor = batch.at(-1)?.cursor ?? cursor
       counts = outcomes.reduce((sum, { counted }) => added(sum, counted), counts)
       digest = batch.reduce((sum, one) => sumOf(sum, one.digest), digest)
@@ -78,12 +82,34 @@ export class ImportUsers {
   async #import(target: ImportTarget, { record, digest }: Arrival, origin: Omit<Origin, 'digest'>): Promise<Outcome> {
     if (record.type === 'unreadable') return refused({ id: record.id, email: null }, record.reason)
     if (record.type === 'ended') return await this.#importEnd(target, record)
+    return await unlessRefused(record, () => this.#importUser(target, record, { digest, ...origin }))
+  }
+
+  /** Stores users by one write, without a look-up; `null` if that is not possible for one of them. Then nothing was stored. */
+  async #importNew(
+    target: ImportTarget,
+    batch: readonly Arrival[],
+    origin: Omit<Origin, 'digest'>,
+  ): Promise<readonly Outcome[] | null> {
+    if (target.users.insertAll === undefined) return null
+    const all: ({ readonly record: ArrivingUser } & Arrived)[] = []
+    for (const { record, digest } of batch) {
+      if (record.type !== 'user') return null
+      const arrived = arrivedUser(this.#needs, record, { digest, ...origin }, null)
+      if ('objection' in arrived) return null
+      all.push({ record, ...arrived })
+    }
     try {
-      return await this.#importUser(target, record, { digest, ...origin })
+      if (!(await target.users.insertAll(all.map(({ user }) => user)))) return null
     } catch (thrown) {
       if (thrown instanceof Unavailable) throw thrown
-      return refused(record, `the store has refused it: ${thrown instanceof Error ? thrown.message : thrown}`)
+      return null // alone, each gets its reason
     }
+    return await settled(
+      all.map(({ record, user, remarks }) =>
+        unlessRefused(record, () => this.#importBelongings(target, record, { user, remarks }, true)),
+      ),
+    )
   }
 
   async #importEnd({ expiringIds }: ImportTarget, { id, until }: ArrivingEnd): Promise<Outcome> {
@@ -113,17 +139,21 @@ export class ImportUsers {
       const written = await writeArrived(target.users, arrivedUser(this.#needs, record, origin, existing), existing)
       if (written === 'stale') continue
       if ('objection' in written) return refused(record, written.objection)
-      const { user, remarks } = written
-      const sessions = await this.#importLogins(target, record, user, existing === null)
-      const counted = {
-        [existing === null ? 'stored' : 'replaced']: 1,
-        links: user.oauthAccounts.length,
-        sessions: sessions.count,
-        unprovedPasswords: user.passwordHash !== null && !user.isOwnerProved ? 1 : 0,
-      }
-      return outcomeOf(record, counted, [...remarks, ...sessions.remarks])
+      return await this.#importBelongings(target, record, written, existing === null)
     }
     return refused(record, 'the user was changed here again and again meanwhile')
+  }
+
+  /** Of a user that is stored. */
+  async #importBelongings(target: ImportTarget, record: ArrivingUser, { user, remarks }: Arrived, isNew: boolean) {
+    const sessions = await this.#importLogins(target, record, user, isNew)
+    const counted = {
+      [isNew ? 'stored' : 'replaced']: 1,
+      links: user.oauthAccounts.length,
+      sessions: sessions.count,
+      unprovedPasswords: user.passwordHash !== null && !user.isOwnerProved ? 1 : 0,
+    }
+    return outcomeOf(record, counted, [...remarks, ...sessions.remarks])
   }
 
   /** The values of the record that no two users may share. */
@@ -202,6 +232,15 @@ function sessionOf({ generation, ...session }: ArrivingSession, user: User) {
   }
 }
 
+async function unlessRefused(record: ArrivingUser, work: () => Promise<Outcome>): Promise<Outcome> {
+  try {
+    return await work()
+  } catch (thrown) {
+    if (thrown instanceof Unavailable) throw thrown
+    return refused(record, `the store has refused it: ${thrown instanceof Error ? thrown.message : thrown}`)
+  }
+}
+
 function outcomeOf({ id, email }: ArrivingUser, counted: Partial<ImportCounts>, problems: readonly string[]): Outcome {
   return { counted, problem: problems.length === 0 ? null : { id, email, isStored: true, problems } }
 }
@@ -213,11 +252,11 @@ function refused(
   return { counted: { refused: 1 }, problem: { id, email, isStored: false, problems: [reason] } }
 }
 
-async function* batches(arrivals: AsyncIterable<Arrival>): AsyncGenerator<readonly Arrival[]> {
+async function* batches(arrivals: AsyncIterable<Arrival>, size: number): AsyncGenerator<readonly Arrival[]> {
   let batch: Arrival[] = []
   for await (const arrival of arrivals) {
     batch.push(arrival)
-    if (batch.length < batchSize) continue
+    if (batch.length < size) continue
     yield batch
     batch = []
   }
@@ -238,6 +277,11 @@ async function inTurn(
     for (const key of keys) last.set(key, outcome)
     return outcome
   })
-  await Promise.allSettled(outcomes) // so that nothing is written after an error was thrown
+  return await settled(outcomes)
+}
+
+/** The outcomes of all, which have ended: nothing is written after an error was thrown. */
+async function settled(outcomes: readonly Promise<Outcome>[]): Promise<readonly Outcome[]> {
+  await Promise.allSettled(outcomes)
   return await Promise.all(outcomes)
 }

@@ -54,6 +54,8 @@ export async function openRecords(options: GlobalOptions) {
         newId,
         parseEmail,
         hashObjection: objectionToHash,
+        // A busy MongoDB answers the last of many too late.
+        batchSize: settings.stores.users.kind === 'mongodb' ? 32 : 100,
       },
       close: async () => {
         await beside?.close()

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import { type Email, emailKey } from '../../domain/email.ts'
+import { noFields } from '../../domain/fields.ts'
 import type { User } from '../../domain/user.ts'
-import { anEvent, aUser, idOfAnotherKind } from '../builders.ts'
+import { anAccount, anEvent, aUser, idOfAnotherKind } from '../builders.ts'
 import { type Cases, range } from '../cases.ts'
 import { callers, count, deliverAll, stored } from '../users-scene.ts'
 
@@ -79,6 +80,37 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
     const inserted = found.filter((user) => user !== null)
     assert.deepEqual(inserted, [winner])
     assert.deepEqual(await deliverAll(store.outbox), [events[outcomes.indexOf('stored')]])
+  })
+
+  on('stores many users by one write, or none of them if one key is taken', async ({ store: { users }, second }) => {
+    if (users.insertAll === undefined) return
+    const keyed = (key: string) => ({ ...noFields, shown: { handle: key, list: ['a'] }, keys: { handle: key } })
+    const many = [
+      aUser({ isSuperuser: true, oauthAccounts: [anAccount(), anAccount()], fields: keyed(randomUUID()) }),
+      aUser({ isActive: false, isVerified: false, fields: keyed(randomUUID()) }),
+      aUser({ passwordHash: null, sessions: { generation: 0, keptSid: null }, endedUntil: null, imported: null }),
+    ]
+    assert.equal(await users.insertAll(many), true)
+    for (const user of many) assert.deepEqual(await second.users.find(user.id), user)
+    const [one] = many
+    assert.ok(one)
+    const [account = null] = one.oauthAccounts
+    assert.deepEqual(await users.findByOAuthAccount(account?.provider ?? '', account?.accountId ?? ''), one)
+    assert.deepEqual(await users.findByField('handle', one.fields.keys.handle ?? ''), one)
+
+    const address = freshAddress()
+    for (const taking of [
+      [aUser({ id: one.id })],
+      [aUser({ email: one.email })],
+      [aUser({ oauthAccounts: one.oauthAccounts })],
+      [aUser({ fields: one.fields })],
+      [aUser({ email: address }), aUser({ email: spelling(address, 5) })],
+    ]) {
+      const other = aUser()
+      assert.equal(await users.insertAll([other, ...taking]), false)
+      assert.equal(await users.find(other.id), null)
+    }
+    assert.deepEqual(await users.find(one.id), one)
   })
 
   on('lets exactly one of many concurrent replaces of the same version win', async ({ store, atOnce }) => {

@@ -99,6 +99,8 @@ describe('the counter of ids', () => {
       await users.insert(aUser({ id: '40' as UserId }), [])
       await users.remove(moved, [anEvent(moved, { type: 'deleted' })])
       expect(await second.userIds?.next()).to.equal(5001)
+      await users.insertAll?.([aUser({ id: '5003' as UserId }), aUser({ id: '5002' as UserId })])
+      if (users.insertAll !== undefined) expect(await userIds.next()).to.equal(5004)
       await close()
     })
   }

@@ -219,7 +219,7 @@ export const attempts: readonly Attempt[] = [
       await asOwner(
         place,
         `GRANT ALL ON portcullis.users TO PUBLIC;
-        EXECUTE 'ALTER FUNCTION portcullis.put_user SECURITY INVOKER';
+        EXECUTE 'ALTER FUNCTION portcullis.put_users SECURITY INVOKER';
         EXECUTE 'ALTER FUNCTION portcullis.remove_user SECURITY INVOKER';`,
       )
       await place.shop.query(`
@@ -227,18 +227,18 @@ export const attempts: readonly Attempt[] = [
           FOR EACH ROW EXECUTE FUNCTION shop.grabbing()`)
     },
     undo: (app) => `${granted(app)}
-      ALTER FUNCTION portcullis.put_user SECURITY DEFINER; ALTER FUNCTION portcullis.remove_user SECURITY DEFINER`,
+      ALTER FUNCTION portcullis.put_users SECURITY DEFINER; ALTER FUNCTION portcullis.remove_user SECURITY DEFINER`,
   },
   {
     name: 'by the cast of a foreign key, and dates that the service cannot read',
     act: (place) =>
       asOwner(
         place,
-        `EXECUTE 'ALTER FUNCTION portcullis.put_user SET DateStyle = German';
+        `EXECUTE 'ALTER FUNCTION portcullis.put_users SET DateStyle = German';
         EXECUTE 'ALTER FUNCTION portcullis.remove_user SET DateStyle = German';`,
       ),
     undo: () => `
-      ALTER FUNCTION portcullis.put_user RESET DateStyle; ALTER FUNCTION portcullis.remove_user RESET DateStyle`,
+      ALTER FUNCTION portcullis.put_users RESET DateStyle; ALTER FUNCTION portcullis.remove_user RESET DateStyle`,
   },
   {
     name: 'by the cast of a foreign key, and an heir of users',

@@ -50,7 +50,7 @@ END $$;
 -- The owner of users, and of the functions that write it. Code of the app may run with its rights, so it owns nothing else.
 GRANT USAGE, CREATE ON SCHEMA ${schema} TO ${quoted(owner)};
 ALTER TABLE ${users} OWNER TO ${quoted(owner)};
-ALTER FUNCTION ${schema}.put_user OWNER TO ${quoted(owner)};
+ALTER FUNCTION ${schema}.put_users OWNER TO ${quoted(owner)};
 ALTER FUNCTION ${schema}.remove_user OWNER TO ${quoted(owner)};
 REVOKE CREATE ON SCHEMA ${schema} FROM ${quoted(owner)};
 

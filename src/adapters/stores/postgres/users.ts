@@ -3,12 +3,13 @@ import type { Email } from '../../../domain/email.ts'
 import { emailKey } from '../../../domain/email.ts'
 import type { AccountEvent } from '../../../domain/events.ts'
 import { kindOf, type UserId } from '../../../domain/ids.ts'
-import type { OAuthAccount } from '../../../domain/oauth-account.ts'
 import { passwordScheme } from '../../../domain/password.ts'
 import { isActiveSuperuser, type User } from '../../../domain/user.ts'
 import { parseAccounts } from '../account-json.ts'
 import { fieldsJson, parseFields } from '../field-json.ts'
+import { accountKey } from './account-key.ts'
 import type { Connection, Queries, Steps } from './connection/connection.ts'
+import { insertAll } from './insert-all.ts'
 import { unlessLost } from './lost-answers.ts'
 import { othersObjects } from './others-objects.ts'
 import { appended, eventValues, roomValues, waitingOf } from './waiting-events.ts'
@@ -72,7 +73,8 @@ const insert = (counted: string): string => `
       fields, imported)
     VALUES ($1::@id, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $20, $21, $25) RETURNING user_id AS id
   ), shared AS (
-    SELECT @put_user(id, $2, $3, $4, $5, $6, $20, $22) AS is_done FROM written
+    SELECT @put_users(ARRAY[id], ARRAY[$2], ARRAY[$3], ARRAY[$4], ARRAY[$5], ARRAY[$6], ARRAY[$20], ARRAY[$22::jsonb]) AS is_done
+    FROM written
   ), linked AS (
     INSERT INTO @oauth_claims (account, user_id)
     SELECT wanted.account, id FROM written, unnest($16::text[]) AS wanted (account)
@@ -96,7 +98,8 @@ const replace = `
       AND ($23::boolean OR ${isNoSuperuser})
     RETURNING user_id AS id
   ), shared AS (
-    SELECT @put_user(id, $2, $3, $4, $5, $6, $22, $25) AS is_done FROM written JOIN @user_private AS before ON user_id = id
+    SELECT @put_users(ARRAY[id], ARRAY[$2], ARRAY[$3], ARRAY[$4], ARRAY[$5], ARRAY[$6], ARRAY[$22], ARRAY[$25::jsonb]) AS is_done
+    FROM written JOIN @user_private AS before ON user_id = id
     WHERE (before.email, before.is_active, before.is_superuser, before.is_verified, before.created_at, before.fields)
       IS DISTINCT FROM ($2, $4, $5, $6, $22, $24)
   ), unlinked AS (
@@ -208,6 +211,8 @@ export function postgresUsers(connection: Connection, warn: (message: string) =>
         return 'stored' as const
       }),
 
+    insertAll: insertAll(connection, namingTriggers),
+
     replace: (user, events, { mayLeaveNoSuperuser = false } = {}) =>
       unlessTaken(user, events, async (steps) => {
         const values = [...valuesOf(user), ...eventValues(events, now()), ...roomValues(events), user.createdAt]
@@ -289,11 +294,6 @@ function fieldValues({ fields, imported }: User): readonly unknown[] {
     keys.map(([, key]) => key),
     imported && JSON.stringify(imported),
   ]
-}
-
-/** JSON, so that no two accounts share a key. */
-function accountKey({ provider, accountId }: Pick<OAuthAccount, 'provider' | 'accountId'>): string {
-  return JSON.stringify([provider, accountId])
 }
 
 function fromRow(row: UserRow): User {

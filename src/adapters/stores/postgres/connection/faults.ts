@@ -18,7 +18,7 @@ export function leavesConnection(driver: Driver, error: unknown): boolean {
 }
 
 /** Whether the error occurred while `users` was written, where triggers of others run. */
-export const isBesideOthers = ({ where }: DatabaseError): boolean => /\b(put|remove)_user\(/.test(where ?? '')
+export const isBesideOthers = ({ where }: DatabaseError): boolean => /\b(put_users|remove_user)\(/.test(where ?? '')
 
 /** Without a code for it, the server refuses the first connection to a database on a full disk. */
 export const isOfFullDisk = (error: unknown): boolean =>

@@ -1,6 +1,6 @@
 import type { Migration } from '../../migrations.ts'
 import type { Queries } from '../connection/connection.ts'
-import { putUser, removeUser } from './shared-users.ts'
+import { putUsers, removeUser } from './shared-users.ts'
 
 /** The columns of `users`, which are a contract. */
 export const userColumns = [
@@ -19,7 +19,7 @@ export const userColumns = [
  * Statements, one for each table, index or function.
  */
 const tables = [
-  // Written by put_user and remove_user alone, and never read: shared-users.ts tells why.
+  // Written by put_users and remove_user alone, and never read: shared-users.ts tells why.
   `CREATE TABLE @users (
     id @id PRIMARY KEY,
     email text NOT NULL,
@@ -31,7 +31,7 @@ const tables = [
     -- The fields that the deployer declares, except private ones.
     fields jsonb NOT NULL
   )`,
-  ...putUser,
+  ...putUsers,
   ...removeUser,
   // The record that the service reads and writes.
   `CREATE TABLE @user_private (
