@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { call, goodPassword, logIn } from '../support/http/client.ts'
+import { call, goodPassword, logIn, logInByCookie } from '../support/http/client.ts'
+import { appRequest, codeOf, redeem, tokenOf } from '../support/scenes/app-sign-in.ts'
 import { atOnce, callers, logsIn, type Site, tally, tokenFor } from './site.ts'
 
 const losersTried = 8
@@ -42,5 +43,20 @@ export function redemptionRaces(running: () => Site): void {
     await site.event(({ event, user }) => event === 'on_after_login' && user.id === id)
     const told = site.events().filter(({ event, user }) => event === 'on_after_verify' && user.id === id)
     expect(told).to.have.lengthOf(1)
+  })
+
+  it('lets exactly one of 64 callers redeem a code of an app, and a later one ends its login', async () => {
+    const site = running()
+    const { email } = await site.person()
+    const request = appRequest('web', 'https://web.example/cb')
+    const code = await codeOf(site.url(), await logInByCookie(site.url(), email), request)
+
+    const answers = await atOnce((caller) => redeem(site.url(caller), code, request))
+    expect(answers.filter(({ status }) => status === 200)).to.have.lengthOf(1)
+    expect(answers.filter(({ status }) => status === 400)).to.have.lengthOf(callers - 1)
+
+    await redeem(site.url(1), code, request) // the others may have come before the first use was recorded
+    const [bearer = ''] = answers.filter(({ status }) => status === 200).map(tokenOf)
+    expect((await call(site.url(), 'GET', '/users/me', { bearer })).status).to.equal(401)
   })
 }

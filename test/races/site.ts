@@ -10,6 +10,13 @@ import { startTestService } from '../support/services/service.ts'
 import type { PrintedEvent } from '../support/services/spawned-service.ts'
 import { scratchFolder, spawnService } from '../support/services/spawned-service.ts'
 
+/** The app of `redemption.ts`. */
+const oneApp = {
+  PORTCULLIS_PAGES__ENABLED: 'true',
+  PORTCULLIS_APPS__WEB__REDIRECT_URIS: 'https://web.example/cb',
+  PORTCULLIS_APPS__WEB__BACKEND: 'jwt',
+}
+
 /** Settings of a unique field `handle`. */
 const uniqueHandle = {
   PORTCULLIS_USERS__FIELDS__HANDLE__TYPE: 'string',
@@ -80,7 +87,7 @@ export const twoProcesses = processes(2)
 export const fourProcesses = processes(4)
 
 async function startSite(deployment: Deployment, start: Start): Promise<Site> {
-  const env = { ...(await deployment.settings()), ...quickest, ...uniqueHandle }
+  const env = { ...(await deployment.settings()), ...quickest, ...uniqueHandle, ...oneApp }
   const dataFolder = join(scratchFolder(), 'data')
   const { urls, events, stop } = await start(env, dataFolder)
   const url = (caller = 0): string => urls[caller % urls.length] ?? ''

@@ -55,7 +55,7 @@ export class RedeemCode {
   async execute(
     input: CausingRequest & Omit<BoundCode, 'challenge'> & { verifier: string; backend: Backend },
   ): Promise<LoginResult> {
-    const { users, oauthStates, keyRing, clock } = this.#needs
+    const { users, oauthStates, keyRing } = this.#needs
     const { code, app, redirectUri, verifier, backend, requestId, languages } = input
     const bound = { code, app, redirectUri, challenge: keyRing.digest(verifier) } // S256 is this digest
     const digest = codeKey(keyRing, 'open', bound)
@@ -63,7 +63,7 @@ export class RedeemCode {
     if (record === null) throw new AppCodeRefused(await this.#endFirstUse(bound, backend))
     await giveBackShare(this.#needs, record.share)
     const login = keyRing.unsealCode(record.sealedSecrets, digest) as CodeLogin | null // safe: `IssueCode` sealed it
-    if (login === null || record.expiresAt <= clock()) throw new AppCodeRefused(false)
+    if (login === null) throw new AppCodeRefused(false)
     const user = await users.find(login.userId)
     // A logout everywhere, a new password or a deactivation may have ended the login since.
     if (user === null || !isAlive(user, login)) throw new AppCodeRefused(false)

@@ -146,7 +146,6 @@ export const appsRouter: Router<Use> = {
     endpoint(routes.apps.continue, {
       operationId: 'apps:continue',
       summary: 'The button that leads on to an app',
-      ownOriginsOnly: true, // otherwise another page could click it
       body: ContinueBody,
       replies: { 200: { description: 'The code is issued', body: RedirectBody } },
       refusals: ['APP_NOT_REGISTERED', 'LOGIN_USER_NOT_VERIFIED'],
