@@ -36,23 +36,29 @@ describe('hostile rows of a fastapi-users application', () => {
         (105, printf('%.*c', 200000, 'x') || '@example.com', ${rest}),
         (106, 'many@example.com', ${rest}),
         (107, 'odd@example.com', NULL, 1, 0, 1, X'ff', printf('%.*c', 9000, 'x'), 'no'),
-        (108, 'nul' || char(0) || '@example.com', ${rest});
+        (108, 'nul' || char(0) || '@example.com', ${rest}),
+        (109, 'unverified@example.com', '$argon2id$x', true, false, 0, '', 'reader', 0);
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
         INSERT INTO oauth_account (${linkColumns}) SELECT 'acme', 't', 'many-' || i, 'a@b.c', NULL, 1000 + i, 106 FROM n;
       INSERT INTO oauth_account (${linkColumns}) VALUES
         ('acme', 't', NULL, 'a@b.c', 'soon', 900, 107),
         ('acme', 't', 'x', 'a@b.c', 1e300, 901, 107),
         ('acme', printf('%.*c', 70000, 'x'), 'y', 'a@b.c', 1, 902, 107),
+        ('acme', 't', 'z', 'a@b.c', 1, 904, 109),
         ('acme', 't', 'orphan', 'a@b.c', 1, 903, 4711);
       INSERT INTO accesstoken (token, created_at, user_id) VALUES
         ('short', '2026-11-27 10:00:00', 107), (printf('%.*c', 43, 'z'), 'yesterday', 107),
         (printf('%.*c', 43, 'y'), '2099-01-01 00:00:00', 107), (printf('%.*c', 43, 'x'), '2026-11-27 10:00:00', 4711);
     `)
     const read = await readFormer(former.url)
-    expect(read.users.length).to.equal(former.people.length + 5)
+    expect(read.users.length).to.equal(former.people.length + 6)
     expect(userOf(read, 'hex@example.com').id).to.equal('abcdef01-2345-6789-abcd-ef0123456789')
     expect(userOf(read, 'large-id@example.com').id).to.equal('9007199254740993')
     expect(userOf(read, 'nul\0@example.com').id).to.equal('108')
+    const vouched = ['many@example.com', 'unverified@example.com'].map(
+      (one) => userOf(read, one).accounts[0]?.vouchedEmail,
+    )
+    expect(vouched).to.deep.equal(['a@b.c', null])
     const odd = userOf(read, 'odd@example.com')
     expect([odd.passwordHash, odd.former]).to.deep.equal([null, { hashText: null }])
     expect(userOf(read, 'many@example.com').accounts).to.have.length(100)
