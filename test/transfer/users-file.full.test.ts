@@ -110,7 +110,7 @@ describe('portcullis users', () => {
 
   it('stores after kills what it would have stored without them', async () => {
     const folder = scratchFolder()
-    const count = rounds(2000, 10_000)
+    const count = rounds(4000, 20_000)
     writeFileSync(join(folder, 'users.jsonl'), fileOf(count))
     let seen = 0
     for (let kill = 0; kill < rounds(3, 10); kill++) {
