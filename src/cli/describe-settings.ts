@@ -61,7 +61,7 @@ export function shownVariable(path: readonly string[], schema: TSchema): string 
 }
 
 function maskedValue(value: unknown, secret: true | 'address' | undefined): unknown {
-  if (secret === true) return masked
+  if (secret === true) return Array.isArray(value) ? value.map(() => masked) : masked
   return secret === 'address' ? maskedAddress(String(value)) : value
 }
 

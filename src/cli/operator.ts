@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { keepIds, portsFor, type StoreHandle, type StoreRole } from '../adapters/stores/store-backend.ts'
 import type { UserExport } from '../application/accounts/export-user.ts'
 import type { CausingRequest } from '../application/event-metadata.ts'
+import { countersOfSecrets } from '../application/limits/counters-of-secrets.ts'
 import { unlimited } from '../application/limits/limits.ts'
 import { type LimitState, ReadLimits } from '../application/limits/read-limits.ts'
 import type { SessionView } from '../application/sign-in/list-sessions.ts'
@@ -168,7 +169,7 @@ export async function openOperator(
         const { limiter } = store
         if (limiter === undefined) return { unknown: 'the store of the sessions has no counters' }
         const readLimits = new ReadLimits({
-          limiter,
+          limiter: countersOfSecrets(limiter),
           clock,
           keyRing: keyRingOf(master, tenant),
           figures: settings.limits,

@@ -119,6 +119,8 @@ describe('portcullis secret replace', () => {
     })
     expect(readFileSync(file, 'utf8')).to.not.equal(former)
     const env = { PORTCULLIS_SECRET: goodSecret }
+    const refused = await run('secret replace --yes', { ...env, PORTCULLIS_FORMER_SECRETS: former.trimEnd() })
+    expect([refused.code, refused.err.includes('formerSecrets: must be empty')]).to.deep.equal([2, true])
     expect((await run('secret replace --yes --json', env)).out).to.equal('{"file":null}\n')
     expect((await run('secret replace --yes', env)).err).to.include('is the present one: set a new one first')
 

@@ -25,6 +25,8 @@ interface Options {
   readonly key: KeyObject
   /** Absent: tokens are signed and verified with `key` alone. */
   readonly signing?: Signing
+  /** Keys whose tokens count, too. */
+  readonly formerKeys?: readonly KeyObject[]
   readonly audience: string
   /** A token of another tenant is not recognised, even if the key is the same. */
   readonly tenant: string
@@ -50,6 +52,7 @@ const lastSecond = 8.64e12
  */
 export function jwtCredentials(options: Options): Credentials {
   const { key, signing, audience, tenant, lifetimeSeconds, expiringIds, clock, newId, claimFields = [] } = options
+  const { formerKeys = [] } = options
   /** Verified tokens. Each use checks the expiry again; the user record decides whether the credential is alive. */
   const genuine = new Map<string, Credential>()
   signing?.keys.onRemoved(() => genuine.clear())
@@ -62,6 +65,14 @@ export function jwtCredentials(options: Options): Credentials {
   }
 
   const verifiedByHmac = (value: string, now: Date): Credential | null => {
+    for (const one of [key, ...formerKeys]) {
+      const found = verifiedWith(one, value, now)
+      if (found !== null) return found
+    }
+    return null
+  }
+
+  const verifiedWith = (key: KeyObject, value: string, now: Date): Credential | null => {
     try {
       // The library treats a timestamp of 0 as absent.
       const clockTimestamp = Math.max(1, secondsOf(now))

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, hash, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
-import type { KeyRing } from '../../application/ports/key-ring.ts'
+import { counterSeparator, type KeyRing } from '../../application/ports/key-ring.ts'
 import type { EmailKey } from '../../domain/email.ts'
 import { open, seal } from './sealed-box.ts'
 
@@ -23,41 +23,66 @@ export interface DerivedKeys extends KeyRing {
   readonly deviceTokenKey: KeyObject
   /** Seals a private key under its name. */
   sealSigningKey(key: Buffer, kid: string): string
-  /** `null` if another secret, or another name, has sealed it. */
+  /** `null` if none of the secrets has sealed it for this name. */
   unsealSigningKey(sealed: string, kid: string): Buffer | null
+  /** The keys of the former secrets. They open and verify, and sign nothing. */
+  readonly former: {
+    readonly jwtKeys: readonly KeyObject[]
+    readonly providerTokenKeys: readonly KeyObject[]
+    readonly deviceTokenKeys: readonly KeyObject[]
+  }
 }
+
+type Secret = Buffer | string
+
+type Keys = readonly [KeyObject, ...KeyObject[]]
 
 /** The length of the sealed text: every address key fits, with the two bytes of its length. */
 const paddedBytes = 320
 
 /**
- * @param master the deployment's secret; the caller demands at least 32 bytes
+ * @param masters the deployment's secret, or several: the first signs and seals, all open. The caller demands at least 32 bytes of each
  * @param tenant the tenant of the keys if several tenants share the secret; otherwise `null`
  */
-export function derivedKeys(master: Buffer | string, tenant: string | null = null): DerivedKeys {
+export function derivedKeys(
+  masters: Secret | readonly [Secret, ...Secret[]],
+  tenant: string | null = null,
+): DerivedKeys {
+  const [master, ...former] = Array.isArray(masters) ? masters : [masters]
   // RFC 5869 section 3.1: a random master secret needs no salt.
-  const keyFor = (purpose: KeyPurpose): KeyObject =>
-    createSecretKey(Buffer.from(hkdfSync('sha256', master, '', `portcullis ${purpose}${ofTenant(tenant)}`, 32)))
+  const keyOf = (secret: Secret, purpose: KeyPurpose): KeyObject =>
+    createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', `portcullis ${purpose}${ofTenant(tenant)}`, 32)))
+  const keysFor = (purpose: KeyPurpose): Keys => [
+    keyOf(master, purpose),
+    ...former.map((secret) => keyOf(secret, purpose)),
+  ]
 
   const tokenKeys = {
-    reset_password: keyFor('reset_password'),
-    verify_email: keyFor('verify_email'),
-    change_email: keyFor('change_email'),
+    reset_password: keysFor('reset_password'),
+    verify_email: keysFor('verify_email'),
+    change_email: keysFor('change_email'),
   }
-  const requestKey = keyFor('token requests')
-  const counterKey = keyFor('counters')
-  const sealKey = keyFor('seal')
-  const journeyKey = keyFor('journeys')
-  const signingKeyKey = keyFor('signing keys')
-  const codeKey = keyFor('app codes')
+  const [requestKey] = keysFor('token requests')
+  const counterKeys = keysFor('counters')
+  const sealKeys = keysFor('seal')
+  const journeyKeys = keysFor('journeys')
+  const signingKeyKeys = keysFor('signing keys')
+  const codeKeys = keysFor('app codes')
+  const [jwtKey, ...jwtKeys] = keysFor('jwt')
+  const [providerTokenKey, ...providerTokenKeys] = keysFor('provider tokens')
+  const [deviceTokenKey, ...deviceTokenKeys] = keysFor('device tokens')
+  const digest = (token: string): string => hash('sha256', token, 'base64url')
 
   return {
-    digest(token) {
-      return hash('sha256', token, 'base64url')
-    },
+    digest,
 
     tokenFor(purpose, eventId, userId, fact) {
-      return keyedHash(tokenKeys[purpose], eventId, userId, fact)
+      return keyedHash(tokenKeys[purpose][0], eventId, userId, fact)
+    },
+
+    tokenOf(known, purpose, eventId, userId, fact) {
+      const candidates = tokenKeys[purpose].map((key) => keyedHash(key, eventId, userId, fact))
+      return candidates.find((token) => digest(token) === known) ?? null
     },
 
     requestId(purpose, key) {
@@ -65,15 +90,15 @@ export function derivedKeys(master: Buffer | string, tenant: string | null = nul
     },
 
     counterKey(...subject) {
-      return keyedHash(counterKey, ...subject)
+      return counterKeys.map((key) => keyedHash(key, ...subject)).join(counterSeparator)
     },
 
     sealEmail(key, requestId) {
-      return seal(sealKey, padded(key), Buffer.from(requestId)).toString('base64url')
+      return seal(sealKeys[0], padded(key), Buffer.from(requestId)).toString('base64url')
     },
 
     unsealEmail(sealed, requestId) {
-      const plain = open(sealKey, Buffer.from(sealed, 'base64url'), Buffer.from(requestId))
+      const plain = open(sealKeys, Buffer.from(sealed, 'base64url'), Buffer.from(requestId))
       if (plain === null || plain.length !== paddedBytes) return null
       // Safe: the authentication tag proves that `sealEmail` sealed an EmailKey.
       return plain.subarray(2, 2 + plain.readUInt16BE(0)).toString() as EmailKey
@@ -81,41 +106,42 @@ export function derivedKeys(master: Buffer | string, tenant: string | null = nul
 
     sealJourney({ codeVerifier, nonce }, digest) {
       const plain = Buffer.from(JSON.stringify({ codeVerifier, nonce }))
-      return seal(journeyKey, plain, Buffer.from(digest)).toString('base64url')
+      return seal(journeyKeys[0], plain, Buffer.from(digest)).toString('base64url')
     },
 
     unsealJourney(sealed, digest) {
-      const plain = open(journeyKey, Buffer.from(sealed, 'base64url'), Buffer.from(digest))
+      const plain = open(journeyKeys, Buffer.from(sealed, 'base64url'), Buffer.from(digest))
       return plain === null ? null : JSON.parse(plain.toString())
     },
 
     sealSigningKey(key, kid) {
-      return seal(signingKeyKey, key, Buffer.from(kid)).toString('base64url')
+      return seal(signingKeyKeys[0], key, Buffer.from(kid)).toString('base64url')
     },
 
     unsealSigningKey(sealed, kid) {
-      return open(signingKeyKey, Buffer.from(sealed, 'base64url'), Buffer.from(kid))
+      return open(signingKeyKeys, Buffer.from(sealed, 'base64url'), Buffer.from(kid))
     },
 
     sealCode(content, digest) {
-      return seal(codeKey, Buffer.from(JSON.stringify(content)), Buffer.from(digest)).toString('base64url')
+      return seal(codeKeys[0], Buffer.from(JSON.stringify(content)), Buffer.from(digest)).toString('base64url')
     },
 
     unsealCode(sealed, digest) {
-      const plain = open(codeKey, Buffer.from(sealed, 'base64url'), Buffer.from(digest))
+      const plain = open(codeKeys, Buffer.from(sealed, 'base64url'), Buffer.from(digest))
       return plain === null ? null : JSON.parse(plain.toString())
     },
 
-    jwtKey: keyFor('jwt'),
-    providerTokenKey: keyFor('provider tokens'),
-    deviceTokenKey: keyFor('device tokens'),
+    jwtKey,
+    providerTokenKey,
+    deviceTokenKey,
+    former: { jwtKeys, providerTokenKeys, deviceTokenKeys },
   }
 }
 
 /**
  * A check value of secret and tenant. The user store keeps it to recognise another secret or tenant.
  */
-export function secretMark(master: Buffer | string, tenant: string | null = null): string {
+export function secretMark(master: Secret, tenant: string | null = null): string {
   return createHmac('sha256', master)
     .update(`portcullis check${ofTenant(tenant)}`)
     .digest('base64url')

@@ -5,21 +5,27 @@ import { keyedHash } from './derived-keys.ts'
 
 export const deviceTokenSeconds = 365 * 86_400
 
-/** Tokens of the form `id.expiry.mac`, where `expiry` is in seconds since 1970. */
-export function deviceTokens(key: KeyObject, clock: () => Date): DeviceTokens {
+/**
+ * Tokens of the form `id.expiry.mac`, where `expiry` is in seconds since 1970.
+ *
+ * @param former keys whose tokens count, too
+ */
+export function deviceTokens(key: KeyObject, clock: () => Date, former: readonly KeyObject[] = []): DeviceTokens {
+  const keys = [key, ...former]
+  const macOf = (secret: KeyObject, id: string, expiry: string, account: EmailKey): string =>
+    keyedHash(secret, id, expiry, account)
   const now = () => Math.floor(clock().getTime() / 1000)
-  const macOf = (id: string, expiry: string, account: EmailKey): string => keyedHash(key, id, expiry, account)
 
   return {
     issue(account) {
       const id = randomBytes(16).toString('base64url')
       const expiry = String(now() + deviceTokenSeconds)
-      return [id, expiry, macOf(id, expiry, account)].join('.')
+      return [id, expiry, macOf(key, id, expiry, account)].join('.')
     },
 
     idOf(token, account) {
       const [id = '', expiry = '', mac = '', ...rest] = token.split('.')
-      const isGenuine = rest.length === 0 && isSame(mac, macOf(id, expiry, account))
+      const isGenuine = rest.length === 0 && keys.some((one) => isSame(mac, macOf(one, id, expiry, account)))
       return isGenuine && Number(expiry) > now() ? id : null
     },
   }

@@ -12,9 +12,17 @@ export function seal(key: KeyObject, plain: Buffer, binding: Buffer): Buffer {
   return Buffer.concat([nonce, sealing.update(plain), sealing.final(), sealing.getAuthTag()])
 }
 
-/** `null` for a box that another key sealed, or the same key with another binding. */
-export function open(key: KeyObject, sealed: Buffer, binding: Buffer): Buffer | null {
+/** `null` for a box that none of the keys has sealed, or one of them with another binding. */
+export function open(keys: readonly KeyObject[], sealed: Buffer, binding: Buffer): Buffer | null {
   if (sealed.length < nonceBytes + tagBytes) return null
+  for (const key of keys) {
+    const plain = openWith(key, sealed, binding)
+    if (plain !== null) return plain
+  }
+  return null
+}
+
+function openWith(key: KeyObject, sealed: Buffer, binding: Buffer): Buffer | null {
   const opening = createDecipheriv(cipher, key, sealed.subarray(0, nonceBytes), { authTagLength: tagBytes })
   opening.setAAD(binding)
   opening.setAuthTag(sealed.subarray(-tagBytes))

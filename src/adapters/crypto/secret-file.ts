@@ -10,6 +10,8 @@ const firstStartMilliseconds = 60_000
 
 interface SecretFile {
   readonly secret: string
+  /** The secrets in the other lines, which only open. */
+  readonly former: readonly string[]
   /** Whether the file is older than this process, by at least a minute. */
   readonly isOfAnEarlierStart: boolean
   /** Whether its owner alone can read it. */
@@ -45,11 +47,15 @@ export async function removeSecretFile(path: string, secret: string): Promise<vo
 async function readSecret(path: string): Promise<SecretFile | { readonly problem: string } | null> {
   try {
     const { mode, mtimeMs } = await stat(path)
-    const secret = (await readFile(path, 'utf8')).replace(/\r?\n$/, '')
-    const objection = secretObjection(secret)
-    if (objection !== null) return { problem: `the text in ${path} ${objection}` }
+    const [secret = '', ...former] = (await readFile(path, 'utf8')).replace(/\r?\n$/, '').split(/\r?\n/)
+    for (const [at, one] of [secret, ...former].entries()) {
+      const objection = secretObjection(one)
+      const where = former.length === 0 ? 'the text' : `line ${at + 1}`
+      if (objection !== null) return { problem: `${where} in ${path} ${objection}` }
+    }
     return {
       secret,
+      former,
       isOfAnEarlierStart: performance.timeOrigin - mtimeMs > firstStartMilliseconds,
       isPrivate: (mode & 0o077) === 0 || process.platform === 'win32',
     }

@@ -63,7 +63,7 @@ export class HandlerSink implements Sink {
     const token = await tokens.current('change_email', userId)
     if (token === null || !stands(token, user)) return null
     if (!('newEmail' in token.fact) || token.fact.newEmail !== event.user.email) return null // for another address
-    return keyRing.tokenFor('change_email', token.eventId, userId, factText(token.fact))
+    return keyRing.tokenOf(token.digest, 'change_email', token.eventId, userId, factText(token.fact))
   }
 
   /**

@@ -37,15 +37,16 @@ interface Issue {
 export async function issueToken(needs: IssueNeeds, issue: Issue): Promise<{ token: string; expiresAt: Date }> {
   const { tokens, keyRing, clock, lifetimes } = needs
   const { purpose, user, fact, eventId, isRepeated } = issue
-  const token = (eventId: EventId) => keyRing.tokenFor(purpose, eventId, user.id, factText(fact))
   const now = clock()
 
   const live = await tokens.current(purpose, user.id)
   if (live !== null && isSameFact(live.fact, fact) && (isRepeated || isFresh(live, now))) {
-    return { token: token(live.eventId), expiresAt: live.expiresAt }
+    const same = keyRing.tokenOf(live.digest, purpose, live.eventId, user.id, factText(fact))
+    // Otherwise the secret was replaced, and the token cannot be told again.
+    if (same !== null) return { token: same, expiresAt: live.expiresAt }
   }
 
-  const made = token(eventId)
+  const made = keyRing.tokenFor(purpose, eventId, user.id, factText(fact))
   const lifetime = lifetimes[purpose === 'change_email' ? 'verify_email' : purpose]
   const expiresAt = new Date(now.getTime() + lifetime * 1000)
   await tokens.put({ purpose, userId: user.id, digest: keyRing.digest(made), eventId, fact, createdAt: now, expiresAt })

@@ -3,7 +3,13 @@ import type { EventId, UserId } from '../../domain/ids.ts'
 import type { JourneySecrets } from '../../domain/oauth-state.ts'
 import type { RequestPurpose, TokenPurpose } from '../../domain/one-time-token.ts'
 
-/** The keys derived from the deployment's master secret: one for each purpose. */
+/** Separates the parts of a counter's key, one for each secret. It occurs nowhere else in the keys of counters. */
+export const counterSeparator = '|'
+
+/**
+ * The keys derived from the deployment's master secret: one for each purpose. While the secret changes there are several secrets: the
+ * first signs and seals, all open.
+ */
 export interface KeyRing {
   /** SHA-256 in base64url: stores keep this in place of the token. */
   digest(token: string): string
@@ -11,27 +17,33 @@ export interface KeyRing {
   /** The token of an event: 43 characters, always the same for the same arguments. */
   tokenFor(purpose: TokenPurpose, eventId: EventId, userId: UserId, fact: string): string
 
+  /** The token of an event that some secret made earlier, known by its digest. `null`: none of the present secrets made it. */
+  tokenOf(digest: string, purpose: TokenPurpose, eventId: EventId, userId: UserId, fact: string): string | null
+
   /** A keyed hash: the id of a waiting request for an address. */
   requestId(purpose: RequestPurpose, key: EmailKey): string
 
-  /** A keyed hash: the key of a counter of limits, so that no store holds the addresses of users and clients. */
+  /**
+   * A keyed hash: the key of a counter of limits, so that no store holds the addresses of users and clients. With several secrets, the
+   * hashes by each of them, joined by `counterSeparator`; `countersOfSecrets` counts in all of them.
+   */
   counterKey(...subject: readonly string[]): string
 
   /** Encrypts an address key and binds it to `requestId`. */
   sealEmail(key: EmailKey, requestId: string): string
 
-  /** `null` for a text that another secret sealed. */
+  /** `null` for a text that none of the secrets sealed. */
   unsealEmail(sealed: string, requestId: string): EmailKey | null
 
   /** Encrypts the secrets of a journey and binds them to the digest of its state. */
   sealJourney(secrets: JourneySecrets, digest: string): string
 
-  /** `null` for a text that was sealed with another secret or digest. */
+  /** `null` for a text that none of the secrets sealed for this digest. */
   unsealJourney(sealed: string, digest: string): JourneySecrets | null
 
   /** Encrypts the content of an app's code, which is JSON, and binds it to the key of its record. */
   sealCode(content: object, digest: string): string
 
-  /** `null` for a text that was sealed with another secret or key. */
+  /** `null` for a text that none of the secrets sealed for this key. */
   unsealCode(sealed: string, digest: string): object | null
 }

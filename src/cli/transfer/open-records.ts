@@ -47,7 +47,7 @@ export async function openRecords(options: GlobalOptions) {
       target: { users: declaredUsers(users, fieldRules), sessions, expiringIds, loginTimes },
       sealedBy: markOf(master, tenant.id),
       needs: {
-        vault: providerVault(keyRing.providerTokenKey),
+        vault: providerVault(keyRing.providerTokenKey, keyRing.former.providerTokenKeys),
         fieldRules,
         ids: settings.ids,
         clock: () => new Date(),

@@ -11,7 +11,10 @@ import { memberOf } from '../settings/schema/tree.ts'
 import { defaultTenant } from '../settings/tenants.ts'
 
 export interface MasterSecret {
+  /** The secret that signs and seals. */
   readonly secret: string
+  /** Secrets that only open. */
+  readonly former: readonly string[]
   readonly origin: 'given' | 'read' | 'generated'
   /** Its file in the data folder; `null` if it was given in the settings. */
   readonly path: string | null
@@ -26,20 +29,33 @@ export function hasSecret({ secret, dataFolder }: Settings): boolean {
 }
 
 /** Returns the given secret, or the one in the data folder, where it creates a missing one. Throws `SettingsFault`. */
-export async function resolveSecret({ secret, dataFolder }: Settings): Promise<MasterSecret> {
-  if (secret !== null) return { secret, origin: 'given', path: null, isOfAnEarlierStart: false, warnings: [] }
+export async function resolveSecret({ secret, formerSecrets, dataFolder }: Settings): Promise<MasterSecret> {
+  if (secret !== null) {
+    const former = othersThan(secret, formerSecrets)
+    return { secret, former, origin: 'given', path: null, isOfAnEarlierStart: false, warnings: [] }
+  }
   const path = secretPathIn(dataFolder)
   const found = await openSecretFile(path).catch((error: unknown) => {
     const reason = String(memberOf(error, 'code') ?? error)
     throw settingsFault('dataFolder', `the secret cannot be kept in ${path} (${reason})`)
   })
   if ('problem' in found) throw settingsFault('secret', found.problem)
-  return { ...found, path, warnings: found.isPrivate ? [] : [`${path} can be read by others: chmod 600 ${path}`] }
+  const former = othersThan(found.secret, [...found.former, ...formerSecrets])
+  return {
+    ...found,
+    former,
+    path,
+    warnings: found.isPrivate ? [] : [`${path} can be read by others: chmod 600 ${path}`],
+  }
 }
+
+/** A secret that is given twice counts once: otherwise each point of a limit would count twice. */
+const othersThan = (secret: string, all: readonly string[]): readonly string[] =>
+  [...new Set(all)].filter((one) => one !== secret)
 
 const secretPathIn = (dataFolder: string): string => join(dataFolder, 'secret')
 
-/** Binds the store to the secret, or throws a `SettingsFault` if it is bound to another one. */
+/** Binds the store to the secret, or throws a `SettingsFault` if it is bound to none of the secrets. */
 export async function bindSecret(
   users: Pick<UsersRole, 'secretMark'>,
   master: MasterSecret,
@@ -49,6 +65,8 @@ export async function bindSecret(
   if ((await users.secretMark.read('secret')) === null) await users.secretMark.exchange(keySetName, null, noKeys)
   const mark = await users.secretMark.check(markOf(master, tenant))
   if (mark !== 'other') return mark
+  const bound = await users.secretMark.read('secret')
+  if (bound !== null && formerMarksOf(master, tenant).includes(bound)) return 'same'
   const { secret, origin, path } = master
   // Otherwise the next start would use the secret that this failed start has generated.
   if (origin === 'generated' && path !== null) await removeSecretFile(path, secret)
@@ -70,6 +88,9 @@ export async function replaceSecret(
   settings: Settings,
   tenant: string,
 ): Promise<MasterSecret | 'same'> {
+  if (settings.formerSecrets.length > 0) {
+    throw settingsFault('formerSecrets', 'must be empty: everything that these secrets have signed would stay valid')
+  }
   if (settings.secret === null) await rm(secretPathIn(settings.dataFolder), { force: true })
   const master = await resolveSecret(settings)
   const mark = markOf(master, tenant)
@@ -85,9 +106,13 @@ export function markOf({ secret }: MasterSecret, tenant: string): string {
   return secretMark(secret, keyOwnerOf(tenant))
 }
 
+function formerMarksOf({ former }: MasterSecret, tenant: string): readonly string[] {
+  return former.map((secret) => secretMark(secret, keyOwnerOf(tenant)))
+}
+
 /** The keys of a tenant. */
-export function keyRingOf({ secret }: MasterSecret, tenant: string): DerivedKeys {
-  return derivedKeys(secret, keyOwnerOf(tenant))
+export function keyRingOf({ secret, former }: MasterSecret, tenant: string): DerivedKeys {
+  return derivedKeys([secret, ...former], keyOwnerOf(tenant))
 }
 
 /** The name of a tenant is part of its keys. The tenant `default` has the keys of a deployment without tenants. */

@@ -9,6 +9,7 @@ import { passwordValidation } from '../../application/accounts/password-validati
 import { HandlerSink, type NamedHandlers } from '../../application/deliveries/handler-sink.ts'
 import { SessionsSink } from '../../application/deliveries/sessions-sink.ts'
 import { CountedLimits } from '../../application/limits/counted-limits.ts'
+import { countersOfSecrets } from '../../application/limits/counters-of-secrets.ts'
 import { unlimited } from '../../application/limits/limits.ts'
 import type { Attack } from '../../application/limits/report-attack.ts'
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
@@ -49,8 +50,9 @@ export type Ports = ReturnType<typeof portsOf>
 /** Turns settings and opened resources into the needs of use cases. */
 export function portsOf(settings: Settings, opened: Opened) {
   const { users, keyRing, attacked, withheld, handlers, ...others } = opened
-  const { clock, hasher, limiter, eventHandlers, sessions, tokens, tenant, formerUntil: until } = opened
-  const devices = deviceTokens(keyRing.deviceTokenKey, clock)
+  const { clock, hasher, eventHandlers, sessions, tokens, tenant, formerUntil: until } = opened
+  const limiter = countersOfSecrets(opened.limiter)
+  const devices = deviceTokens(keyRing.deviceTokenKey, clock, keyRing.former.deviceTokenKeys)
   const lifetimes = lifetimesOf(settings)
   const counted = { limiter, keyRing, deviceTokens: devices, figures: settings.limits, clock, attacked, withheld }
   const handlerTimeoutSeconds = settings.handlers.timeoutSeconds
@@ -62,6 +64,7 @@ export function portsOf(settings: Settings, opened: Opened) {
   return {
     ...others,
     ...userPorts,
+    limiter,
     sinks,
     sinkNames: new Set<SinkName>(sinks.map(({ name }) => name)),
     outbox: users.outbox,
@@ -72,7 +75,7 @@ export function portsOf(settings: Settings, opened: Opened) {
     keyRing,
     deviceTokens: devices,
     limits: settings.limits.enabled ? new CountedLimits(counted) : unlimited,
-    vault: providerVault(keyRing.providerTokenKey),
+    vault: providerVault(keyRing.providerTokenKey, keyRing.former.providerTokenKeys),
     newToken,
     providerNames: new Set(enabledOf(settings.providers).map(([name]) => name)),
     freshLoginSeconds: settings.security.freshLoginSeconds || null,

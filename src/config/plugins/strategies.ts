@@ -33,7 +33,13 @@ const jwt = part({
   build(options, { keyRing, formerLogins, signingKeys: keys, issuer, backend: client, ...needs }: StrategyNeeds) {
     const { algorithm = usualAlgorithm(needs) } = options
     const signing = { keys, algorithm, issuer, client }
-    const own = jwtCredentials({ ...options, ...needs, key: keyRing.jwtKey, signing })
+    const own = jwtCredentials({
+      ...options,
+      ...needs,
+      key: keyRing.jwtKey,
+      formerKeys: keyRing.former.jwtKeys,
+      signing,
+    })
     return formerLogins === undefined ? own : withFormerLogins(own, formerLogins)
   },
 })

@@ -70,6 +70,18 @@ describe('the master secret', () => {
     expect(await resolveSecret(settings)).to.include({ secret: inBytes })
   })
 
+  it('has former ones in the other lines of its file and in the settings, each once', async () => {
+    const given = [`third ${goodSecret}`, goodSecret]
+    const { settings } = await folder.load({ formerSecrets: given })
+    await mkdir(settings.dataFolder)
+    await folder.write('data/secret', `${goodSecret}\nsecond ${goodSecret}\n`)
+    const found = await resolveSecret(settings)
+    expect(found).to.deep.include({ secret: goodSecret, former: [`second ${goodSecret}`, `third ${goodSecret}`] })
+    await folder.write('data/secret', `${goodSecret}\nshort\n`)
+    const [fault] = await faultsOf(resolveSecret(settings))
+    expect(fault?.message).to.include('line 2 in').and.not.to.include('short')
+  })
+
   it('warns when others may read the file', async () => {
     const { settings } = await folder.load()
     const { secret } = await resolveSecret(settings)

@@ -79,6 +79,23 @@ describe('settings from the environment', () => {
       }
     })
 
+    it('reads one former secret from each line of a file', async () => {
+      const [one, other] = [`one, ${goodSecret}`, `other ${goodSecret}`]
+      await folder.write('former', `${one}\n\n${other}\n`)
+      const { settings } = await folder.load({}, { PORTCULLIS_FORMER_SECRETS_FILE: 'former' })
+      expect(settings.formerSecrets).to.deep.equal([one, other])
+      const listed = await folder.load({}, { PORTCULLIS_FORMER_SECRETS: `${other},${goodSecret}` })
+      expect(listed.settings.formerSecrets).to.deep.equal([other, goodSecret])
+      const faults = await folder.faults({}, { PORTCULLIS_FORMER_SECRETS: `${other},short` })
+      expect(faults).to.deep.equal([
+        {
+          path: 'formerSecrets',
+          message: 'item 2 must have at least 32 bytes, but has 5',
+          source: 'environment PORTCULLIS_FORMER_SECRETS',
+        },
+      ])
+    })
+
     it('reads addresses of stores from files, too', async () => {
       const url = await folder.write('url', 'redis://:password@127.0.0.1\n')
       const env = { PORTCULLIS_STORES__TOKENS__KIND: 'redis', PORTCULLIS_STORES__TOKENS__URL_FILE: url }

@@ -20,7 +20,7 @@ export type Objection = readonly [path: string, message: string, involved?: read
 
 /** Applies the rules across settings. Each leaf of `settings` matches its schema. */
 export function* objectionsTo(settings: Settings): Generator<Objection> {
-  const { http, metrics, secret } = settings
+  const { http, metrics, secret, formerSecrets } = settings
   if (http.publicUrl === undefined && !isLoopback(http.host)) {
     yield ['http.publicUrl', 'is required unless http.host is a loopback address', ['http.host']]
   }
@@ -30,6 +30,10 @@ export function* objectionsTo(settings: Settings): Generator<Objection> {
   }
   const objection = secret === null ? null : secretObjection(secret)
   if (objection !== null) yield ['secret', objection]
+  for (const [at, former] of formerSecrets.entries()) {
+    const reason = secretObjection(former)
+    if (reason !== null) yield ['formerSecrets', `item ${at + 1} ${reason}`]
+  }
   yield* judgeStores(settings)
   yield* judgeBackends(settings)
   yield* judgeProviders(settings)

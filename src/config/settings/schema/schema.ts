@@ -104,6 +104,12 @@ const common = {
         'Master secret of at least 32 bytes. All keys are derived from it. `openssl rand -base64 32` makes one.',
     }),
   ),
+  formerSecrets: Type.Array(Type.String({ expects: 'a text' }), {
+    secret: true,
+    default: [],
+    description:
+      'Master secrets that open and verify, and sign nothing: while the secret changes, the next one and then the former one (`docs/stores.md#change-the-secret`). A file has one in each line.',
+  }),
   stores: Type.Object({
     users: storeSchema('users'),
     sessions: storeSchema('sessions'),
@@ -208,6 +214,7 @@ export interface Settings
   readonly dataFolder: string
   /** `null` if the service generates it into the data folder. */
   readonly secret: string | null
+  readonly formerSecrets: readonly string[]
   readonly stores: Readonly<Record<StoreRole, StoreSettings>> & { readonly migrate: 'start' | 'command' }
   /** Enabled and disabled, in the order in which they are tried for a request. */
   readonly backends: Readonly<Record<string, BackendSettings>>

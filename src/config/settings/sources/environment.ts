@@ -71,7 +71,9 @@ export async function readEnvironment(from: { env: Environment; cwd: string; sch
       fault(`is given twice: ${variable.slice(0, -fileSuffix.length)} is set as well`)
     } else {
       const content = await contentOf(resolve(cwd, text))
-      if ('value' in content) assignments.push({ path: target.path, value: content.value, variable })
+      const isList = target.schemas.some((schema) => Type.IsArray(schema))
+      const contentAs = (text: string) => (isList ? text.split(/\r?\n/).filter((line) => line !== '') : text)
+      if ('value' in content) assignments.push({ path: target.path, value: contentAs(content.value), variable })
       else fault(content.problem)
     }
   }
