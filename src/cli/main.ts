@@ -188,9 +188,13 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .option('--yes', 'do not ask')
     .action(run<{ yes?: true }>(async (options) => (await import('./commands/sessions.ts')).endAllSessions(options)))
 
-  program
-    .command('secret')
-    .description('Replace the secret')
+  const secret = program.command('secret').description('Change the secret, or replace a stolen one')
+  secret
+    .command('rotate')
+    .description('Do the next step of a change of the secret, and print the one after it. Nobody is logged out')
+    .option('--yes', 'do not ask')
+    .action(run<{ yes?: true }>(async (options) => (await import('./commands/secret.ts')).rotateSecrets(options)))
+  secret
     .command('replace')
     .description('Bind the users to the secret of the settings, or to a new one in the data folder')
     .option('--yes', 'do not ask')

@@ -11,6 +11,7 @@ import { openModule, sinkNamesOf } from '../config/composition/handlers.ts'
 import { pageFor } from '../config/composition/mail.ts'
 import { bindSecret, hasSecret, keyRingOf, replaceSecret, resolveSecret } from '../config/composition/master-secret.ts'
 import { lifetimesOf, userPortsOf } from '../config/composition/ports.ts'
+import { rotationOf } from '../config/composition/rotate-secret.ts'
 import { openHasher, openHashPool } from '../config/composition/shared-resources.ts'
 import { signingKeysOf } from '../config/composition/signing.ts'
 import { distinctStores, placed, pluginOf } from '../config/plugins/stores.ts'
@@ -20,6 +21,7 @@ import type { TenantSettings } from '../config/settings/tenants.ts'
 import { emailKey } from '../domain/email.ts'
 import type { User } from '../domain/user.ts'
 import { orClose } from '../lib/closing.ts'
+import { timers } from '../lib/timers.ts'
 import { openRole } from './open-role.ts'
 
 /** The use cases of an operator, beside a running service. */
@@ -123,6 +125,9 @@ export async function openOperator(
 
     /** Binds the users to another secret: that of the settings, or a new one in the data folder. */
     replaceSecret: () => replaceSecret({ secretMark }, settings, tenant),
+
+    /** The change from a former secret to another one. */
+    secretRotation: () => rotationOf({ users: { users, secretMark }, settings, tenant, clock, timers }),
 
     /** The pairs of keys that sign tokens. */
     async signingKeys() {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { link, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chown, link, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { makePrivateFolder } from '../../lib/private-folder.ts'
 import { newToken } from './derived-keys.ts'
@@ -44,10 +44,28 @@ export async function removeSecretFile(path: string, secret: string): Promise<vo
   if (found !== null && 'secret' in found && found.secret === secret) await rm(path, { force: true })
 }
 
+/** The secrets in the file, the first one first. */
+export async function secretsIn(path: string): Promise<readonly string[]> {
+  return (await readFile(path, 'utf8')).replace(/\r?\n$/, '').split(/\r?\n/)
+}
+
+/** Replaces the secrets in the file. A reader gets all former ones or all new ones, also after a crash. */
+export async function rewriteSecrets(path: string, secrets: readonly string[]): Promise<void> {
+  const draft = `${path}.${randomBytes(6).toString('hex')}`
+  const { uid, gid } = await stat(path)
+  try {
+    await writeFile(draft, `${secrets.join('\n')}\n`, { flag: 'wx', mode: 0o600, flush: true })
+    if (process.getuid?.() === 0) await chown(draft, uid, gid) // the service may run as another user
+    await rename(draft, path)
+  } finally {
+    await rm(draft, { force: true })
+  }
+}
+
 async function readSecret(path: string): Promise<SecretFile | { readonly problem: string } | null> {
   try {
     const { mode, mtimeMs } = await stat(path)
-    const [secret = '', ...former] = (await readFile(path, 'utf8')).replace(/\r?\n$/, '').split(/\r?\n/)
+    const [secret = '', ...former] = await secretsIn(path)
     for (const [at, one] of [secret, ...former].entries()) {
       const objection = secretObjection(one)
       const where = former.length === 0 ? 'the text' : `line ${at + 1}`

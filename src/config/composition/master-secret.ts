@@ -106,7 +106,8 @@ export function markOf({ secret }: MasterSecret, tenant: string): string {
   return secretMark(secret, keyOwnerOf(tenant))
 }
 
-function formerMarksOf({ former }: MasterSecret, tenant: string): readonly string[] {
+/** The marks of the secrets that only open. */
+export function formerMarksOf({ former }: MasterSecret, tenant: string): readonly string[] {
   return former.map((secret) => secretMark(secret, keyOwnerOf(tenant)))
 }
 
@@ -116,6 +117,6 @@ export function keyRingOf({ secret, former }: MasterSecret, tenant: string): Der
 }
 
 /** The name of a tenant is part of its keys. The tenant `default` has the keys of a deployment without tenants. */
-function keyOwnerOf(tenant: string): string | null {
+export function keyOwnerOf(tenant: string): string | null {
   return tenant === defaultTenant ? null : tenant
 }

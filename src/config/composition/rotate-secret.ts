@@ -1,0 +1,194 @@
+import { keySetName, resealed } from '../../adapters/credentials/signing/key-set.ts'
+import { derivedKeys, newToken } from '../../adapters/crypto/derived-keys.ts'
+import { deviceTokenSeconds } from '../../adapters/crypto/device-tokens.ts'
+import { providerVault } from '../../adapters/crypto/provider-vault.ts'
+import { rewriteSecrets, secretsIn } from '../../adapters/crypto/secret-file.ts'
+import type { UsersRole } from '../../adapters/stores/store-backend.ts'
+import { ChangeUser } from '../../application/change-user.ts'
+import { oauthStateSeconds } from '../../application/oauth/journey-share.ts'
+import { ResealTokens } from '../../application/oauth/reseal-tokens.ts'
+import type { Timers } from '../../application/ports/timers.ts'
+import type { User } from '../../domain/user.ts'
+import { settingsFault } from '../settings/schema/fault.ts'
+import type { Settings } from '../settings/schema/schema.ts'
+import { enabledOf } from '../settings/schema/tree.ts'
+import { bindSecret, formerMarksOf, keyOwnerOf, keyRingOf, markOf, resolveSecret } from './master-secret.ts'
+
+interface Needs {
+  readonly users: Pick<UsersRole, 'users' | 'secretMark'>
+  readonly settings: Settings
+  readonly tenant: string
+  readonly clock: () => Date
+  readonly timers: Timers
+}
+
+/** The progress of a change of the secret, beside the users. Both secrets are their marks. */
+interface Progress {
+  readonly to: string
+  readonly from: string
+  /** The cursor behind the last user. */
+  readonly after: string | null
+  readonly users: number
+  readonly resealed: number
+  /** When everything was sealed anew, in ISO 8601; `null` until then. */
+  readonly doneAt: string | null
+}
+
+/**
+ * The next step. `'add'`, `'makeFirst'` and `'drop'` are for the file in the data folder; where the secret is a setting, the
+ * operator does these, and `'advice'` names the setting.
+ */
+export type RotationStep = 'add' | 'makeFirst' | 'reseal' | 'wait' | 'drop' | 'advice'
+
+export type Rotation = Awaited<ReturnType<typeof rotationOf>>
+
+const recordName = 'secret-rotation'
+const pageSize = 500
+const writesAtOnce = 16
+const busyMilliseconds = 1000
+
+/** The change of the secret of a tenant: the next step, and the work of each. Throws `SettingsFault` for a wrong secret. */
+export async function rotationOf({ users: { users, secretMark }, settings, tenant, clock, timers }: Needs) {
+  const master = await resolveSecret(settings)
+  await bindSecret({ secretMark }, master, tenant)
+  const bound = await secretMark.read('secret')
+  const to = markOf(master, tenant)
+  const text = await secretMark.read(recordName)
+  const progress: Progress | null = text === null ? null : JSON.parse(text) // safe: written below
+  const { path } = master
+  /** The change to the present secret, if the former one is still given. */
+  const current = progress?.to === to && formerMarksOf(master, tenant).includes(progress.from) ? progress : null
+  const ends = endsOf(settings, current?.doneAt ?? null)
+  const keys = keyRingOf(master, tenant)
+  const resealTokens = new ResealTokens({
+    changeUser: new ChangeUser({ users, timers, random: Math.random }),
+    vault: providerVault(keys.providerTokenKey, keys.former.providerTokenKeys),
+    current: providerVault(keys.providerTokenKey),
+    clock,
+  })
+
+  return {
+    step: stepNow(),
+    path,
+    ...ends,
+
+    /** Adds a new secret, which opens and signs nothing. */
+    async add(): Promise<void> {
+      await rewriteSecrets(pathOfFile(), [...(await secretsIn(pathOfFile())), newToken()])
+    },
+
+    /** Makes the new secret the first one. */
+    async makeFirst(): Promise<void> {
+      const [newest, ...others] = (await secretsIn(pathOfFile())).toReversed()
+      if (newest !== undefined) await rewriteSecrets(pathOfFile(), [newest, ...others.toReversed()])
+    },
+
+    /** Removes the former secret. */
+    async drop(): Promise<void> {
+      const secrets = await secretsIn(pathOfFile())
+      const isFormer = (secret: string) => markOf({ ...master, secret }, tenant) === current?.from
+      await rewriteSecrets(
+        pathOfFile(),
+        secrets.filter((secret) => !isFormer(secret)),
+      )
+    },
+
+    /**
+     * Seals everything anew with the first secret, and binds the users to it. After an interruption it goes on with the next user. A
+     * repetition moves the end of the former secret only if a process has sealed with it since. Returns `null` if another command does the
+     * same.
+     *
+     * @param told receives the number of users so far, after each page
+     */
+    async reseal(told: (users: number) => void) {
+      await resealSigningKeys()
+      let known = text
+      const doneAt = current?.doneAt ?? null
+      const begun = progress?.to === to && progress.doneAt === null ? progress : null
+      let now: Progress = begun ?? {
+        to,
+        from: current?.from ?? bound ?? to,
+        after: null,
+        users: 0,
+        resealed: 0,
+        doneAt,
+      }
+      const note = async (next: Progress): Promise<boolean> => {
+        const written = JSON.stringify(next)
+        const isAlone = await secretMark.exchange(recordName, known, written)
+        known = written
+        now = next
+        return isAlone
+      }
+      // Otherwise a command that is interrupted after the mark has moved would leave no trace of the former secret.
+      if (begun === null && doneAt === null && !(await note(now))) return null
+      for (;;) {
+        const { items, next: after } = await users.list(pageSize, now.after)
+        const sums = { users: now.users + items.length, resealed: now.resealed + (await reseal(items)) }
+        const wasUnused = sums.resealed === 0 ? doneAt : null
+        if (after !== null) {
+          if (!(await note({ ...now, ...sums, after, doneAt: wasUnused }))) return null
+          told(sums.users)
+          continue
+        }
+        // The mark moves once everything is sealed. Until then, a process without the first secret may start.
+        if (bound !== null && bound !== to && !(await secretMark.exchange('secret', bound, to))) return null
+        const end = { ...now, ...sums, after: null, doneAt: wasUnused ?? clock().toISOString() }
+        return (await note(end)) ? { ...sums, ...endsOf(settings, end.doneAt) } : null
+      }
+    },
+  }
+
+  function stepNow(): RotationStep {
+    if (bound !== to) return 'reseal'
+    if (master.former.length === 0) return path === null ? 'advice' : 'add'
+    if (current === null) return path === null ? 'advice' : 'makeFirst'
+    if (ends.formerUntil === null) return 'reseal'
+    return path === null || ends.formerUntil > clock() ? 'wait' : 'drop'
+  }
+
+  function pathOfFile(): string {
+    if (path === null || settings.formerSecrets.length > 0) {
+      throw settingsFault('formerSecrets', 'must be empty: the secrets are in the data folder, one in each line')
+    }
+    return path
+  }
+
+  /** Returns the number of users who had tokens by a former secret. */
+  async function reseal(page: readonly User[]): Promise<number> {
+    let count = 0
+    for (let left = page; left.length > 0; ) {
+      const busy: User[] = []
+      for (let at = 0; at < left.length; at += writesAtOnce) {
+        const some = left.slice(at, at + writesAtOnce)
+        const outcomes = await Promise.all(some.map((user) => resealTokens.execute(user)))
+        count += outcomes.filter((outcome) => outcome === 'resealed').length
+        busy.push(...some.filter((_user, index) => outcomes[index] === 'busy'))
+      }
+      left = busy
+      if (left.length > 0) await timers.pause(busyMilliseconds)
+    }
+    return count
+  }
+
+  async function resealSigningKeys(): Promise<void> {
+    const first = derivedKeys(master.secret, keyOwnerOf(tenant))
+    for (;;) {
+      const stored = await secretMark.read(keySetName)
+      if (stored === null || resealed(stored, first.unsealSigningKey, first.sealSigningKey) !== null) return
+      const anew = resealed(stored, keys.unsealSigningKey, keys.sealSigningKey)
+      if (anew === null || (await secretMark.exchange(keySetName, stored, anew))) return
+    }
+  }
+}
+
+/** The ends of the last credential and of the last device cookie that a former secret may have signed until then. */
+function endsOf({ backends, tokens }: Settings, doneAt: string | null) {
+  if (doneAt === null) return { formerUntil: null, devicesUntil: null }
+  const jwts = enabledOf(backends).flatMap(([, { strategy }]) =>
+    strategy.kind === 'jwt' ? [strategy.lifetimeSeconds] : [],
+  )
+  const longest = Math.max(oauthStateSeconds, tokens.resetLifetimeSeconds, tokens.verifyLifetimeSeconds, ...jwts)
+  const after = (seconds: number) => new Date(Date.parse(doneAt) + seconds * 1000)
+  return { formerUntil: after(longest), devicesUntil: after(deviceTokenSeconds) }
+}
