@@ -55,7 +55,7 @@ export async function openRecords(options: GlobalOptions) {
         parseEmail,
         hashObjection: objectionToHash,
         // A busy MongoDB answers the last of many too late.
-        batchSize: settings.stores.users.kind === 'mongodb' ? 32 : 100,
+        batchSize: settings.stores.users.kind === 'mongo' ? 32 : 100,
       },
       close: async () => {
         await beside?.close()
