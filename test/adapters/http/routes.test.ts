@@ -1,9 +1,11 @@
 import { expect } from 'chai'
+import { appsRouter } from '../../../src/adapters/http/apps/apps-router.ts'
 import { docsRouter } from '../../../src/adapters/http/docs/docs-page.ts'
 import type { Router } from '../../../src/adapters/http/endpoint.ts'
 import { frontDoorRouter } from '../../../src/adapters/http/pages/front-door.ts'
 import { mailboxRouter } from '../../../src/adapters/http/pages/mailbox-page.ts'
 import { tryRouter } from '../../../src/adapters/http/pages/try-page.ts'
+import { wellKnownRouter } from '../../../src/adapters/http/pages/well-known.ts'
 import { authRouter } from '../../../src/adapters/http/routers/auth.ts'
 import { checkPasswordRouter } from '../../../src/adapters/http/routers/check-password.ts'
 import { checkResetRouter } from '../../../src/adapters/http/routers/check-reset.ts'
@@ -27,6 +29,7 @@ describe('the list of routes', () => {
     checkPassword: checkPasswordRouter,
     ownDeletion: ownDeletionRouter,
     ownExport: ownExportRouter,
+    apps: appsRouter,
     operations: operationsRouter(false),
   })
 
@@ -51,6 +54,7 @@ describe('the list of routes', () => {
       try: tryRouter({ publicUrl: '', config: {} }),
       mailbox: mailboxRouter({ mailbox: { newestFirst: () => [] }, key: '' }),
       frontDoor: frontDoorRouter({ account: true, development: null }, ''),
+      keys: wellKnownRouter({ issuer: '', published: async () => [], cacheSeconds: 0, signIn: null }),
     }
     const paths = Object.entries(pages).map(([name, { endpoints }]) => [name, endpoints.map(({ path }) => path)])
     const { account: _, ...listed } = pagePaths
