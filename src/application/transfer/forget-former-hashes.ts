@@ -12,8 +12,8 @@ interface Needs {
 const pageSize = 100
 
 /**
- * Removes the texts of former hashes from all users once no link is compared with them any more, because a thief of the store
- * could guess passwords by a hash that costs less than ours. It reads all users, and succeeds once in a process.
+ * Removes the texts of former hashes from all users once no link is compared with them any more. A thief of the store could guess
+ * passwords by a hash that costs less than ours. It reads all users, and succeeds once in a process.
  */
 export class ForgetFormerHashes {
   readonly #needs: Needs

@@ -8,7 +8,7 @@ export type CrossOrigin = (ctx: Context) => Promise<boolean>
 /** The pages of other origins that may read answers, and the headers that they may send in addition to the usual ones. */
 interface CorsPolicy {
   readonly origins: ReadonlySet<string>
-  /** Those that may read answers to requests without a cookie only. */
+  /** Origins that may only read answers to requests without a cookie. */
   readonly withoutCookie: ReadonlySet<string>
   readonly headers: readonly string[]
 }

@@ -1,6 +1,6 @@
 /**
- * Named texts of a tenant, beside its users and as durable as they are: the mark of the master secret that the store was first used
- * with, those of the fields that the deployer declares, and the signing keys.
+ * Named texts of a tenant, beside its users and as durable as they are. They are the mark of the master secret that the store was
+ * first used with, the marks of the declared fields, the signing keys, and the progress of a change of the secret.
  */
 export interface SecretMark {
   /**
