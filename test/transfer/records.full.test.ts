@@ -18,6 +18,7 @@ import { type ImportedBatch, ImportUsers } from '../../src/application/transfer/
 import { loadSettings } from '../../src/config/settings/load.ts'
 import type { Email } from '../../src/domain/email.ts'
 import { noFieldRules, noFields } from '../../src/domain/fields.ts'
+import type { UserId } from '../../src/domain/ids.ts'
 import { endSessions, isAlive, isAsImported, withPassword } from '../../src/domain/user.ts'
 import { anAccount, aSession, aUser } from '../../src/testing/builders.ts'
 import { changeUserOf, recording } from '../support/scenes/delivery.ts'
@@ -389,9 +390,11 @@ for (const { name, start, open } of suites) {
     it('stores a user without the sessions that the store refuses', async () => {
       const ends = { endsAt: new Date(store.clock().getTime() + 86_400_000) }
       const sessions = [aSession(ends), aSession({ ...ends, sid: 'a\0b' })]
-      const { counts, problems } = await imported(store, sourceOf([arriving({ sessions })]))
+      const other = arriving({ sessions: [aSession(ends)] })
+      const { counts, problems } = await imported(store, sourceOf([arriving({ sessions }), other]))
       const isRefused = name === 'PostgreSQL'
-      expect([counts.stored, counts.sessions, counts.refused]).to.deep.equal([1, isRefused ? 1 : 2, 0])
+      expect([counts.stored, counts.sessions, counts.refused]).to.deep.equal([2, isRefused ? 2 : 3, 0])
+      expect(await targetOf(store).sessions.listOf(other.id as UserId)).to.have.length(1)
       const told = ['lacks 1 sessions: the store has refused them']
       expect(problems.map(({ isStored, problems }) => [isStored, problems])).to.deep.equal(
         isRefused ? [[true, told]] : [],

@@ -90,22 +90,22 @@ describe('portcullis users', () => {
 
   it('begins again for another store, although the report tells of an import that did not end', async () => {
     const folder = scratchFolder()
-    writeFileSync(join(folder, 'users.jsonl'), fileOf(104))
+    writeFileSync(join(folder, 'users.jsonl'), fileOf(254))
     expect((await users(folder, 'import', 'users.jsonl', '--yes')).code).to.equal(0)
     const report = join(folder, 'users.jsonl.report.jsonl')
     const cut = linesOf(folder, 'users.jsonl.report.jsonl').filter((line) => !line.startsWith('{"type":"end"'))
     writeFileSync(report, `${cut.slice(0, -1).join('\n')}\n`)
     expect((await users(folder, 'import', 'users.jsonl', '--dry-run')).code).to.equal(0)
     const resumed = await users(folder, 'import', 'users.jsonl', '--yes', '--json')
-    expect(resumed.err).to.contain('Goes on behind 100 records')
-    expect(JSON.parse(resumed.out)).to.include({ stored: 100, unchanged: 4 })
+    expect(resumed.err).to.contain('Goes on behind 250 records')
+    expect(JSON.parse(resumed.out)).to.include({ stored: 250, unchanged: 4 })
     expect((await stat(report)).mode & 0o777).to.equal(0o600)
 
     writeFileSync(report, `${cut.slice(0, -1).join('\n')}\n`)
     rmSync(join(folder, 'data'), { recursive: true })
     const again = await users(folder, 'import', 'users.jsonl', '--yes', '--json')
     expect(again.err).to.not.contain('Goes on')
-    expect(JSON.parse(again.out)).to.include({ stored: 104, unchanged: 0 })
+    expect(JSON.parse(again.out)).to.include({ stored: 254, unchanged: 0 })
   })
 
   it('stores after kills what it would have stored without them', async () => {

@@ -14,7 +14,7 @@ export interface ImportTarget {
     findByField(...key: Parameters<UserStore['findByField']>): Found
   }
   /** `null` if the sessions cannot be reached from here: then they are not imported. */
-  readonly sessions: Pick<SessionStore, 'put' | 'find'> | null
-  readonly expiringIds: Pick<ExpiringIds, 'add' | 'has'>
+  readonly sessions: Pick<SessionStore, 'put' | 'putAll' | 'find'> | null
+  readonly expiringIds: Pick<ExpiringIds, 'add' | 'addAll' | 'has'>
   readonly loginTimes: Pick<LoginTimes, 'recordLogin'>
 }

@@ -38,6 +38,11 @@ interface Outcome {
 const maxTries = 5
 /** Sessions of one user; the newest go first. */
 const maxSessions = 1000
+/** Sessions that are stored by one write. */
+const maxTogether = 500
+
+/** The sessions of a record: maybe of an earlier import, of no earlier one, or stored already. */
+type Logins = 'known' | 'new' | 'stored'
 
 /**
  * Copies records from a source. Every record is stored as a whole or reported. No event is written, so no handler is called and
@@ -105,11 +110,32 @@ export class ImportUsers {
       if (thrown instanceof Unavailable) throw thrown
       return null // alone, each gets its reason
     }
+    const logins = (await this.#importNewLogins(target, all)) ? 'stored' : 'new'
     return await settled(
       all.map(({ record, user, remarks }) =>
-        unlessRefused(record, () => this.#importBelongings(target, record, { user, remarks }, true)),
+        unlessRefused(record, () => this.#importBelongings(target, record, { user, remarks }, logins)),
       ),
     )
+  }
+
+  /** Stores the sessions of new users by a few writes; `false` if that is not possible. Then each is stored alone. */
+  async #importNewLogins(
+    { sessions, expiringIds }: ImportTarget,
+    all: readonly { readonly record: ArrivingUser; readonly user: User }[],
+  ): Promise<boolean> {
+    if (sessions?.putAll === undefined || expiringIds.addAll === undefined) return false
+    const each = all.flatMap(({ record, user }) => this.#chosenOf(record).map((session) => sessionOf(session, user)))
+    try {
+      for (let at = 0; at < each.length; at += maxTogether) {
+        const some = each.slice(at, at + maxTogether)
+        await sessions.putAll(some)
+        await expiringIds.addAll(some.map(({ digest, endsAt }) => ({ id: importedSession(digest), until: endsAt })))
+      }
+      return true
+    } catch (thrown) {
+      if (thrown instanceof Unavailable) throw thrown
+      return false
+    }
   }
 
   async #importEnd({ expiringIds }: ImportTarget, { id, until }: ArrivingEnd): Promise<Outcome> {
@@ -123,7 +149,7 @@ export class ImportUsers {
       const id = arrivedId(this.#needs, record)
       const existing = id === null ? null : await target.users.find(id)
       if (existing !== null && existing.imported?.digest === origin.digest) {
-        const sessions = await this.#importLogins(target, record, existing, false)
+        const sessions = await this.#importLogins(target, record, existing, 'known')
         const problems = [...(record.lacks ?? []), ...sessions.remarks]
         return outcomeOf(record, { unchanged: 1, sessions: sessions.count }, problems)
       }
@@ -139,16 +165,16 @@ export class ImportUsers {
       const written = await writeArrived(target.users, arrivedUser(this.#needs, record, origin, existing), existing)
       if (written === 'stale') continue
       if ('objection' in written) return refused(record, written.objection)
-      return await this.#importBelongings(target, record, written, existing === null)
+      return await this.#importBelongings(target, record, written, existing === null ? 'new' : 'known')
     }
     return refused(record, 'the user was changed here again and again meanwhile')
   }
 
   /** Of a user that is stored. */
-  async #importBelongings(target: ImportTarget, record: ArrivingUser, { user, remarks }: Arrived, isNew: boolean) {
-    const sessions = await this.#importLogins(target, record, user, isNew)
+  async #importBelongings(target: ImportTarget, record: ArrivingUser, { user, remarks }: Arrived, logins: Logins) {
+    const sessions = await this.#importLogins(target, record, user, logins)
     const counted = {
-      [isNew ? 'stored' : 'replaced']: 1,
+      [logins === 'known' ? 'replaced' : 'stored']: 1,
       links: user.oauthAccounts.length,
       sessions: sessions.count,
       unprovedPasswords: user.passwordHash !== null && !user.isOwnerProved ? 1 : 0,
@@ -174,11 +200,10 @@ export class ImportUsers {
   }
 
   /** A session that an earlier import has brought may have been ended here since: it is never brought again. */
-  async #importLogins(target: ImportTarget, record: ArrivingUser, user: User, isNew: boolean) {
+  async #importLogins(target: ImportTarget, record: ArrivingUser, user: User, logins: Logins) {
     const { sessions, expiringIds, loginTimes } = target
     if (record.lastLoginAt !== null) await loginTimes.recordLogin(user.id, record.lastLoginAt)
-    const now = this.#needs.clock()
-    const live = record.sessions.filter(({ endsAt }) => endsAt > now)
+    const live = this.#liveOf(record)
     if (live.length === 0) return { count: 0, remarks: [] }
     if (sessions === null) {
       return {
@@ -186,10 +211,11 @@ export class ImportUsers {
         remarks: [`lacks ${live.length} sessions: this command cannot reach the store of the sessions`],
       }
     }
-    const chosen = [...live].sort((one, other) => +other.createdAt - +one.createdAt).slice(0, maxSessions)
-    let count = 0
+    const chosen = this.#chosenOf(record)
+    const isNew = logins === 'new'
+    let count = logins === 'stored' ? chosen.length : 0
     let refused = 0
-    for (const session of chosen) {
+    for (const session of logins === 'stored' ? [] : chosen) {
       const mark = importedSession(session.digest)
       if (!isNew && (await expiringIds.has(mark))) continue
       // A killed import may have stored it without its mark.
@@ -205,6 +231,15 @@ export class ImportUsers {
       ...(refused > 0 ? [`lacks ${refused} sessions: the store has refused them`] : []),
     ]
     return { count, remarks }
+  }
+
+  #liveOf({ sessions }: ArrivingUser): readonly ArrivingSession[] {
+    const now = this.#needs.clock()
+    return sessions.filter(({ endsAt }) => endsAt > now)
+  }
+
+  #chosenOf(record: ArrivingUser): readonly ArrivingSession[] {
+    return [...this.#liveOf(record)].sort((one, other) => +other.createdAt - +one.createdAt).slice(0, maxSessions)
   }
 }
 

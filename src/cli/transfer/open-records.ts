@@ -13,6 +13,9 @@ import { openBeside, refuseMemory } from '../operator.ts'
 import { warn } from '../output.ts'
 import { type GlobalOptions, tenantHere } from '../settings.ts'
 
+/** A busy MongoDB answers the last of many too late. In SQLite, fewer commits write fewer pages. */
+const batchSizes: Readonly<Record<string, number>> = { mongo: 32, sqlite: 250 }
+
 export type Records = Awaited<ReturnType<typeof openRecords>>
 
 /** Opens the stores of a tenant for an import or an export. A new store is made, and bound to the secret and to the kind of ids. */
@@ -54,8 +57,7 @@ export async function openRecords(options: GlobalOptions) {
         newId,
         parseEmail,
         hashObjection: objectionToHash,
-        // A busy MongoDB answers the last of many too late.
-        batchSize: settings.stores.users.kind === 'mongo' ? 32 : 100,
+        batchSize: batchSizes[settings.stores.users.kind] ?? 100,
       },
       close: async () => {
         await beside?.close()

@@ -22,6 +22,18 @@ export function expiringIdsContract({ on, onNew, assertSwept }: Cases<ExpiringId
     },
   )
 
+  on('takes many ids by one write, each until its time', async ({ store, second, clock, inSeconds }) => {
+    if (store.addAll === undefined) return
+    const [known, short, long] = [randomUUID(), randomUUID(), randomUUID()]
+    await store.add(known, inSeconds(120))
+    await store.addAll(
+      [known, short].map((id) => ({ id, until: inSeconds(60) })).concat({ id: long, until: inSeconds(120) }),
+    )
+    assert.equal(await second.has(short), true)
+    clock.advance(60)
+    assert.deepEqual([await store.has(known), await store.has(short), await store.has(long)], [true, false, true])
+  })
+
   on('keeps the latest expiry of several', async ({ store, second, clock, inSeconds }) => {
     const id = randomUUID()
     await store.add(id, inSeconds(60))

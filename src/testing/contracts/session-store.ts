@@ -36,6 +36,20 @@ export function sessionStoreContract({ on, onNew, assertSwept }: Cases<SessionSt
     }
   })
 
+  on('stores many new sessions by one write, or none of them', async ({ store, second, clock }) => {
+    if (store.putAll === undefined) return
+    const now = clock()
+    const fresh = (fields: Partial<Session> = {}) =>
+      aSession({ createdAt: now, seenAt: now, endsAt: new Date(now.getTime() + 86_400_000), ...fields })
+    const many = [fresh(), fresh({ idleSeconds: null, generation: 0, methods: [], ...unknownTraits }), fresh()]
+    await store.putAll(many)
+    for (const session of many) assert.deepEqual(await second.find(session.digest), session)
+
+    const other = fresh()
+    await assert.rejects(store.putAll([other, fresh({ userId: null as unknown as UserId })]))
+    assert.equal(await store.find(other.digest), null)
+  })
+
   on('ends one idle limit after its last use, and the use changes no other field', async ({ store, clock }) => {
     const session = await begun(store, clock, { idleSeconds: 60 })
     clock.advance(40)

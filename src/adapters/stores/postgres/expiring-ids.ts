@@ -4,6 +4,9 @@ import type { Connection } from './connection/connection.ts'
 const add = `
   INSERT INTO @expiring_ids AS known (id, expires_at) VALUES ($1, $2)
   ON CONFLICT (id) DO UPDATE SET expires_at = greatest(known.expires_at, excluded.expires_at)`
+const addAll = `
+  INSERT INTO @expiring_ids AS known (id, expires_at) SELECT * FROM unnest($1::text[], $2::timestamptz[])
+  ON CONFLICT (id) DO UPDATE SET expires_at = greatest(known.expires_at, excluded.expires_at)`
 const behind = `
   SELECT id, expires_at AS until FROM @expiring_ids WHERE id > $1 AND expires_at > $2 ORDER BY id LIMIT $3`
 
@@ -11,6 +14,10 @@ export function postgresExpiringIds({ all, one, change, sweep, now }: Connection
   return {
     async add(id, until) {
       await change(add, [id, until])
+    },
+
+    async addAll(ids) {
+      await change(addAll, [ids.map(({ id }) => id), ids.map(({ until }) => until)])
     },
 
     async has(id) {

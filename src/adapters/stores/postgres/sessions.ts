@@ -27,6 +27,11 @@ const put = `
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
   ON CONFLICT (digest) DO UPDATE SET user_id = $2, generation = $3, sid = $4, proved_at = $5, methods = $6, created_at = $7,
     seen_at = $8, idle_seconds = $9, ends_at = $10, expires_at = $11, network = $12, browser = $13, system = $14`
+const putAll = `
+  INSERT INTO @sessions (${columns}, expires_at)
+  SELECT ${columns}, expires_at FROM jsonb_to_recordset($1) AS one (digest text, user_id text, generation bigint, sid text,
+    proved_at timestamptz, methods text[], created_at timestamptz, seen_at timestamptz, idle_seconds double precision,
+    ends_at timestamptz, network text, browser text, system text, expires_at timestamptz)`
 // A use changes nothing if a later one is recorded, or if the session had ended. `least` ignores a limit that is NULL.
 const recordUse = `
   UPDATE @sessions
@@ -36,22 +41,27 @@ const recordUse = `
 export function postgresSessions({ all, one, change, sweep, now }: Connection): SessionStore {
   return {
     async put(session) {
+      const row = toRow(session)
       await change(put, [
-        session.digest,
-        session.userId,
-        session.generation,
-        session.sid,
-        session.provedAt,
-        session.methods,
-        session.createdAt,
-        session.seenAt,
-        session.idleSeconds,
-        session.endsAt,
-        expiryOf(session),
-        session.network,
-        session.browser,
-        session.system,
+        row.digest,
+        row.user_id,
+        row.generation,
+        row.sid,
+        row.proved_at,
+        row.methods,
+        row.created_at,
+        row.seen_at,
+        row.idle_seconds,
+        row.ends_at,
+        row.expires_at,
+        row.network,
+        row.browser,
+        row.system,
       ])
+    },
+
+    async putAll(sessions) {
+      await change(putAll, [JSON.stringify(sessions.map(toRow))])
     },
 
     async find(digest) {
@@ -79,6 +89,25 @@ export function postgresSessions({ all, one, change, sweep, now }: Connection): 
     },
 
     sweep: (limit) => sweep('sessions', 'digest', { where: 'expires_at <= $1', order: 'expires_at' }, now(), limit),
+  }
+}
+
+function toRow(session: Session): SessionRow & { readonly expires_at: Date } {
+  return {
+    digest: session.digest,
+    user_id: session.userId,
+    generation: session.generation,
+    sid: session.sid,
+    proved_at: session.provedAt,
+    methods: session.methods,
+    created_at: session.createdAt,
+    seen_at: session.seenAt,
+    idle_seconds: session.idleSeconds,
+    ends_at: session.endsAt,
+    network: session.network,
+    browser: session.browser,
+    system: session.system,
+    expires_at: expiryOf(session),
   }
 }
 

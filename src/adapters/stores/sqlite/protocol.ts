@@ -11,13 +11,13 @@ import type { UserStore } from '../../../application/ports/stores/user-store.ts'
 
 /** Every method that writes. The event loop sends its name and arguments to the writer's thread, which runs it. */
 export interface Writes {
-  readonly users: Pick<UserStore, 'insert' | 'replace' | 'remove'>
+  readonly users: Required<Pick<UserStore, 'insert' | 'insertAll' | 'replace' | 'remove'>>
   readonly outbox: Omit<Outbox, 'nextDue' | 'list' | 'count' | 'countBySink'>
   readonly tokenRequests: Omit<TokenRequests, 'list' | 'count'>
-  readonly expiringIds: Pick<ExpiringIds, 'add' | 'sweep'>
+  readonly expiringIds: Required<Pick<ExpiringIds, 'add' | 'addAll' | 'sweep'>>
   readonly tokens: Pick<TokenStore, 'put' | 'remove' | 'removeAllOf' | 'sweep'>
   readonly oauthStates: OAuthStateStore
-  readonly sessions: Pick<SessionStore, 'put' | 'recordUse' | 'remove' | 'removeAllOf' | 'sweep'>
+  readonly sessions: Required<Pick<SessionStore, 'put' | 'putAll' | 'recordUse' | 'remove' | 'removeAllOf' | 'sweep'>>
   readonly secretMark: Omit<SecretMark, 'read'>
   readonly userIds: UserIds
   readonly loginTimes: Pick<LoginTimes, 'recordLogin'>
@@ -29,7 +29,7 @@ export interface Writes {
 }
 
 export const writeMethods: { readonly [S in keyof Writes]: { readonly [M in keyof Writes[S]]: true } } = {
-  users: { insert: true, replace: true, remove: true },
+  users: { insert: true, insertAll: true, replace: true, remove: true },
   outbox: {
     append: true,
     distribute: true,
@@ -55,10 +55,10 @@ export const writeMethods: { readonly [S in keyof Writes]: { readonly [M in keyo
     discard: true,
     sweepDead: true,
   },
-  expiringIds: { add: true, sweep: true },
+  expiringIds: { add: true, addAll: true, sweep: true },
   tokens: { put: true, remove: true, removeAllOf: true, sweep: true },
   oauthStates: { put: true, take: true, sweep: true },
-  sessions: { put: true, recordUse: true, remove: true, removeAllOf: true, sweep: true },
+  sessions: { put: true, putAll: true, recordUse: true, remove: true, removeAllOf: true, sweep: true },
   secretMark: { check: true, replace: true, exchange: true },
   userIds: { keep: true, kept: true, next: true },
   loginTimes: { recordLogin: true },

@@ -9,6 +9,8 @@ export interface ExpiringId {
 export interface ExpiringIds {
   /** Stores `id` until then. The latest of several times counts. */
   add(id: string, until: Date): Promise<void>
+  /** Stores different ids by one write, or none of them. A store has it if it is much faster than `add` for each. */
+  addAll?(ids: readonly ExpiringId[]): Promise<void>
   has(id: string): Promise<boolean>
   /** A page of at most `limit` live ids in the order of their UTF-8 bytes, behind the id `after`. */
   list(limit: number, after: string | null): Promise<Page<ExpiringId>>

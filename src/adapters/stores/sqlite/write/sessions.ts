@@ -4,11 +4,17 @@ import type { SessionRow } from '../rows.ts'
 import { insertInto, type Statements, sweepExpired } from '../statements.ts'
 
 export function sessionWrites(sql: Statements): InThread<Writes['sessions']> {
+  function put(session: Session): void {
+    const row = toRow(session)
+    sql<[string]>('DELETE FROM sessions WHERE digest = ?').run(session.digest)
+    sql<[SessionRow]>(insertInto('sessions', row)).run(row)
+  }
+
   return {
-    put(_now, session) {
-      const row = toRow(session)
-      sql<[string]>('DELETE FROM sessions WHERE digest = ?').run(session.digest)
-      sql<[SessionRow]>(insertInto('sessions', row)).run(row)
+    put: (_now, session) => put(session),
+
+    putAll(_now, sessions) {
+      for (const session of sessions) put(session)
     },
 
     /** A use changes nothing if a later one is recorded, or if the session had ended. */

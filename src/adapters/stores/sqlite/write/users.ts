@@ -1,5 +1,6 @@
 import type { Taken } from '../../../../application/ports/stores/user-store.ts'
 import { type EmailKey, emailKey } from '../../../../domain/email.ts'
+import type { AccountEvent } from '../../../../domain/events.ts'
 import type { UserId } from '../../../../domain/ids.ts'
 import { passwordScheme } from '../../../../domain/password.ts'
 import { isActiveSuperuser, type User } from '../../../../domain/user.ts'
@@ -62,17 +63,28 @@ export function userWrites(sql: Statements): InThread<Writes['users']> {
     return isOne && sql<[UserId]>(`${some} AND id <> ? LIMIT 1`).get(id) === undefined
   }
 
+  function insert(now: number, user: User, events: readonly AccountEvent[]): 'stored' | Taken {
+    const conflict = conflictOf(user, null)
+    if (conflict !== null) return conflict
+    takeNumber(sql, user.id)
+    const row = { row_id: freeRowId(user.id), ...toRow(user) }
+    sql<[UserRow]>(insertInto('users', row)).run(row)
+    putAccounts(user)
+    putKeys(user)
+    appendEvents(sql, user.id, events, now)
+    return 'stored'
+  }
+
   return {
-    insert(now, user, events) {
-      const conflict = conflictOf(user, null)
-      if (conflict !== null) return conflict
-      takeNumber(sql, user.id)
-      const row = { row_id: freeRowId(user.id), ...toRow(user) }
-      sql<[UserRow]>(insertInto('users', row)).run(row)
-      putAccounts(user)
-      putKeys(user)
-      appendEvents(sql, user.id, events, now)
-      return 'stored'
+    insert,
+
+    insertAll(now, users) {
+      for (const [at, user] of users.entries()) {
+        if (storedVersion(user.id) === undefined && insert(now, user, []) === 'stored') continue
+        for (const { id } of users.slice(0, at)) sql<[UserId]>('DELETE FROM users WHERE id = ?').run(id)
+        return false
+      }
+      return true
     },
 
     replace(now, user, events, { mayLeaveNoSuperuser = false } = {}) {
