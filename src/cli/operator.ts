@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { keepIds, portsFor, type StoreHandle, type StoreRole } from '../adapters/stores/store-backend.ts'
 import type { UserExport } from '../application/accounts/export-user.ts'
 import type { CausingRequest } from '../application/event-metadata.ts'
@@ -14,7 +13,7 @@ import { lifetimesOf, userPortsOf } from '../config/composition/ports.ts'
 import { rotationOf } from '../config/composition/rotate-secret.ts'
 import { openHasher, openHashPool } from '../config/composition/shared-resources.ts'
 import { signingKeysOf } from '../config/composition/signing.ts'
-import { distinctStores, placed, pluginOf } from '../config/plugins/stores.ts'
+import { distinctStores } from '../config/plugins/stores.ts'
 import { settingsFault } from '../config/settings/schema/fault.ts'
 import type { Settings } from '../config/settings/schema/schema.ts'
 import type { TenantSettings } from '../config/settings/tenants.ts'
@@ -22,7 +21,7 @@ import { emailKey } from '../domain/email.ts'
 import type { User } from '../domain/user.ts'
 import { orClose } from '../lib/closing.ts'
 import { timers } from '../lib/timers.ts'
-import { openRole } from './open-role.ts'
+import { missingFile, openRole } from './open-role.ts'
 
 /** The use cases of an operator, beside a running service. */
 export type Operator = Awaited<ReturnType<typeof openOperator>>
@@ -188,13 +187,6 @@ export async function openOperator(
 }
 
 const nothing = { store: null, close: async () => undefined }
-
-/** The file that the store of the users would create; `null` if it is there, or in a store without a file. */
-function missingFile({ stores, dataFolder }: Settings): string | null {
-  const { protocols, placeOf } = pluginOf(stores.users.kind)
-  const file = protocols.length > 0 ? null : (placeOf?.(placed(stores.users, dataFolder)) ?? null)
-  return file === null || existsSync(file) ? null : file
-}
 
 function refuseDeadLink({ mail, pages, routers }: Settings): void {
   if (mail.links.reset === undefined && !pages.enabled) {

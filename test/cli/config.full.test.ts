@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
+import { openStore } from '../../src/index.ts'
 import { portcullis } from '../support/process/command-line.ts'
 import { goodSecret } from '../support/services/settings.ts'
 import { executable, scratchFolder } from '../support/services/spawned-service.ts'
@@ -50,6 +51,23 @@ describe('portcullis config check', () => {
 
     const served = await portcullis(['--config', file, 'serve'], { cwd, env })
     expect(served).to.deep.equal({ code: 2, out: '', err })
+  })
+
+  it('tells when logins of fastapi-users end, which the users store knows', async () => {
+    const cwd = scratchFolder()
+    const env = { PORTCULLIS_SECRET: goodSecret, PORTCULLIS_COMPAT__JWT_SECRET: 'a secret of another app' }
+    const told = async () => {
+      const { code, err } = await portcullis(['config', 'check'], { cwd, env })
+      expect(code, err).to.equal(0)
+      return err
+    }
+    expect(await told()).to.contain('logins and links of fastapi-users go on for 30 days from the first start\n')
+    const { secretMark, close } = await openStore({ kind: 'sqlite', dataFolder: join(cwd, 'data') })
+    await secretMark.exchange('former-since', null, '2020-01-01')
+    await close()
+    expect(await told()).to.contain(
+      'logins and links of fastapi-users have ended on 2020-01-31: remove compat.jwtSecret\n',
+    )
   })
 
   it('reports another kind of ids than that of the user store, and so do the start and other commands', async () => {

@@ -190,8 +190,56 @@ describe('tokens of fastapi-users', () => {
     }
   })
 
-  async function formerHashes(): Promise<readonly unknown[]> {
-    const store = await openStore({ kind: 'sqlite', dataFolder })
+  describe('without a date', () => {
+    const dataFolder = scratchFolder()
+    const { PORTCULLIS_COMPAT__UNTIL: _, ...undated } = settings
+    const { PORTCULLIS_COMPAT__JWT_SECRET: _1, PORTCULLIS_COMPAT__RESET_SECRET: _2, ...others } = undated
+    const { PORTCULLIS_COMPAT__VERIFICATION_SECRET: _3, ...secretless } = others
+    const inDays = (days: number) => new Date(Date.now() + days * 24 * hour * 1000)
+    const dayIn = (days: number) => inDays(days).toISOString().slice(0, 10)
+    const login = () => signed({ sub: user.id, aud: ['fastapi-users:auth'] }, secret, { expiresIn: 60 * 24 * hour })
+    let user: User
+
+    async function startedIn(days: number, of: Readonly<Record<string, string>> = undated): Promise<TestService> {
+      return await startTestService(of, { dataFolder, clock: () => inDays(days) })
+    }
+
+    it('go on for 30 days after the first start, in every process, and end then', async () => {
+      const store = await openStore({ kind: 'sqlite', dataFolder })
+      user = await anImported()
+      await store.users.insert(user, [])
+      await store.close()
+      const statusAt = async ({ url }: TestService) => (await call(url, 'GET', '/users/me', { bearer: login() })).status
+      await (await startedIn(-40, secretless)).stop() // a start without a secret is not the first one
+      const services: TestService[] = []
+      try {
+        for (const days of [0, 30, 31]) services.push(await startedIn(days))
+        expect(await Promise.all(services.map(statusAt))).to.deep.equal([200, 200, 401])
+        const told = services.map(({ logLines }) => logLines.filter((line) => line.includes('of fastapi-users')).join())
+        const goesOn = `logins and links of fastapi-users go on until ${dayIn(30)}`
+        expect(told.map((text) => text.includes(goesOn))).to.deep.equal([true, true, false])
+        expect(told[2]).to.contain(
+          `have ended on ${dayIn(30)}: remove compat.jwtSecret, compat.resetSecret, compat.verificationSecret`,
+        )
+      } finally {
+        for (const one of services) await one.stop()
+      }
+    })
+
+    it('leave no former hash behind then, also when the secrets were removed before', async () => {
+      const store = await openStore({ kind: 'sqlite', dataFolder })
+      await store.users.insert(await anImported(), [])
+      await store.close()
+      const service = await startedIn(31, secretless)
+      await eventually('the former hashes to be removed', async () =>
+        (await formerHashes(dataFolder)).every((one) => one === null),
+      )
+      await service.stop()
+    })
+  })
+
+  async function formerHashes(folder = dataFolder): Promise<readonly unknown[]> {
+    const store = await openStore({ kind: 'sqlite', dataFolder: folder })
     const { items } = await store.users.list(100, null)
     await store.close()
     return items.flatMap((user) => user.imported ?? []).map(({ hashText }) => hashText)

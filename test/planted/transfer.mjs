@@ -79,8 +79,15 @@ export default [
   {
     title: 'the former secret counts after its day',
     file: tokens,
-    text: ' || now >= until',
+    text: ' || now >= (until() ?? now)',
     replacement: '',
+    ...former,
+  },
+  {
+    title: 'each start moves the day on which former logins end',
+    file: 'src/config/composition/former.ts',
+    text: 'exchange(firstDay, null, today)',
+    replacement: 'replace(today, firstDay)',
     ...former,
   },
   {

@@ -17,7 +17,7 @@ export const formerOptions = {
     Type.String({
       pattern: '^\\d{4}-\\d{2}-\\d{2}$',
       expects: 'a date like 2026-12-31',
-      otherwise: 'none',
+      otherwise: '30 days after the first start with one of the secrets',
       description:
         'The last day, in UTC, on which logins and links of fastapi-users go on for imported users. At most 90 days ahead.',
     }),
@@ -32,7 +32,7 @@ export const formerOptions = {
   verificationSecret: secretOf('Open verification links', '`verification_token_secret`'),
 }
 
-interface FormerSettings {
+export interface FormerSettings {
   readonly until?: string | undefined
   readonly jwtSecret?: string | undefined
   readonly resetSecret?: string | undefined
@@ -53,15 +53,19 @@ export function endOf(day: string): Date | null {
   return isDay ? new Date(begin.getTime() + dayMs) : null
 }
 
+/** The usual end, without `compat.until`. */
+export function usualEnd(firstDay: string): Date | null {
+  const begin = endOf(firstDay)
+  return begin && new Date(begin.getTime() + usualDays * dayMs)
+}
+
+export function hasSecrets(settings: FormerSettings): boolean {
+  return givenOf(settings).length > 0
+}
+
 /** The faults of these settings, by option. */
-export function* objectionsToFormer(settings: FormerSettings, now: Date): Generator<readonly [string, string]> {
-  const given = secrets.filter((name) => settings[name] !== undefined)
-  const { until } = settings
-  if (until === undefined) {
-    const usual = dayAfter(now, usualDays)
-    for (const name of given) yield [name, `needs compat.until, the last day on which it counts, such as ${usual}`]
-    return
-  }
+export function* objectionsToFormer({ until }: FormerSettings, now: Date): Generator<readonly [string, string]> {
+  if (until === undefined) return
   const end = endOf(until)
   if (end === null) yield ['until', 'is no day of the calendar']
   else if (end.getTime() > now.getTime() + (mostDays + 1) * dayMs)
@@ -70,13 +74,9 @@ export function* objectionsToFormer(settings: FormerSettings, now: Date): Genera
 
 /** Warnings about secrets that no longer count, or that somebody may guess. */
 export function doubtsOfFormer(settings: FormerSettings, now: Date): string[] {
-  const end = settings.until === undefined ? null : endOf(settings.until)
-  if (end === null) return []
-  const named = (names: readonly string[]): string => names.map((name) => `compat.${name}`).join(', ')
-  if (end <= now) {
-    const given = (['until', ...secrets] as const).filter((name) => settings[name] !== undefined)
-    return [`compat.until has passed: remove ${named(given)}`]
-  }
+  const { until } = settings
+  const end = until === undefined ? null : endOf(until)
+  if (end !== null && end <= now) return [`compat.until has passed: remove ${named(['until', ...givenOf(settings)])}`]
   const short = secrets.filter((name) => (settings[name]?.length ?? leastLength) < leastLength)
   if (short.length === 0) return []
   return [
@@ -84,6 +84,26 @@ export function doubtsOfFormer(settings: FormerSettings, now: Date): string[] {
   ]
 }
 
-function dayAfter(now: Date, days: number): string {
-  return new Date(now.getTime() + days * dayMs).toISOString().slice(0, 10)
+/**
+ * A sentence for operators about an end that no setting names; `null` if there is none.
+ *
+ * @param end `null` before the first start
+ */
+export function usualEndInWords(
+  settings: FormerSettings,
+  end: Date | null,
+  now: Date,
+): { readonly isOver: boolean; readonly text: string } | null {
+  if (settings.until !== undefined || !hasSecrets(settings)) return null
+  const theirs = 'logins and links of fastapi-users'
+  if (end === null) return { isOver: false, text: `${theirs} go on for ${usualDays} days from the first start` }
+  const day = new Date(end.getTime() - 1).toISOString().slice(0, 10)
+  if (now < end) return { isOver: false, text: `${theirs} go on until ${day}` }
+  return { isOver: true, text: `${theirs} have ended on ${day}: remove ${named(givenOf(settings))}` }
 }
+
+function givenOf(settings: FormerSettings): readonly (typeof secrets)[number][] {
+  return secrets.filter((name) => settings[name] !== undefined)
+}
+
+const named = (names: readonly string[]): string => names.map((name) => `compat.${name}`).join(', ')

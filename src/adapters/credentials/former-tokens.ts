@@ -10,8 +10,8 @@ import { parseUserId } from '../../domain/ids.ts'
 interface Former {
   /** The secret of the other system. With it, anybody can make such a token for each imported user. */
   readonly secret: string
-  /** After this time no token is genuine. */
-  readonly until: Date
+  /** After this time no token is genuine; `null`: none is at any time. */
+  readonly until: () => Date | null
   readonly clock: () => Date
   /** Called for each genuine token. */
   readonly used: () => void
@@ -33,7 +33,7 @@ function formerReader({ secret, until, clock, used }: Former, audiences: readonl
 
   return (value: string): { readonly claims: JwtPayload; readonly expiresAt: Date } | null => {
     const now = clock()
-    if (value.length > maxTokenLength || now >= until) return null
+    if (value.length > maxTokenLength || now >= (until() ?? now)) return null
     try {
       const options = { algorithms: ['HS256' as const], audience: [...audiences] as [string], complete: true as const }
       const clockTimestamp = Math.max(1, Math.floor(now.getTime() / 1000)) // the library treats 0 as absent

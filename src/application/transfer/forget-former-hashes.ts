@@ -5,8 +5,8 @@ import type { UserStore } from '../ports/stores/user-store.ts'
 interface Needs {
   readonly users: Pick<UserStore, 'list' | 'replace'>
   readonly clock: () => Date
-  /** The time at which links of the former system end. */
-  readonly until: Date
+  /** The time at which links of the former system end; `null` if there are none. */
+  readonly until: () => Date | null
 }
 
 const pageSize = 100
@@ -24,8 +24,9 @@ export class ForgetFormerHashes {
 
   /** Returns the number of changed users. */
   async execute(): Promise<number> {
-    const { users, clock, until } = this.#needs
-    if (this.#isDone || clock() < until) return 0
+    const { users, clock } = this.#needs
+    const until = this.#needs.until()
+    if (this.#isDone || until === null || clock() < until) return 0
     let forgotten = 0
     let isComplete = true
     for await (const user of everyOne((after) => users.list(pageSize, after))) {

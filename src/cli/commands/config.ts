@@ -7,7 +7,7 @@ import { defaultTenant, type TenantSettings } from '../../config/settings/tenant
 import { describeSettings, describeVariables, renderSettings, renderVariables } from '../describe-settings.ts'
 import { type ExitCode, printedRows, remark, warn } from '../output.ts'
 import { type GlobalOptions, settingsHere, tenantHere, tenantsOfCommand } from '../settings.ts'
-import { openingFaults, printDisabled } from './tenants.ts'
+import { openingFaults, printDisabled, printFormerEnd } from './tenants.ts'
 
 /** Prints the effective settings and the source of each. Throws a `SettingsFault` with all faults if there are any. */
 export async function checkConfig(options: GlobalOptions & { readonly env?: true }): Promise<ExitCode> {
@@ -23,6 +23,7 @@ export async function checkConfig(options: GlobalOptions & { readonly env?: true
   await printedRows(options, renderSettings(loaded), describeSettings(loaded))
   for (const warning of loaded.warnings) warn(warning)
   const tenants = tenantsOfCommand(loaded, options.tenant)
+  for (const tenant of tenants.enabled.values()) await printFormerEnd(tenant)
   const areMany = loaded.settings.tenants.by !== undefined
   warnOfNoHandlers(
     { warn: ({ count, tenants }, text) => warn(areMany ? `${text} (${count}: ${tenants.join(', ')})` : text) },

@@ -1,11 +1,12 @@
-import { otherIds, portsFor, storeRoles, Unsuitable } from '../../adapters/stores/store-backend.ts'
+import { otherIds, portsFor, type StoreHandle, storeRoles, Unsuitable } from '../../adapters/stores/store-backend.ts'
+import { formerEndInWords } from '../../config/composition/former.ts'
 import { handlerFaults } from '../../config/composition/handlers.ts'
 import { mailUrlOf, templatesOf } from '../../config/composition/mail.ts'
 import { nameOf, placed, pluginOf } from '../../config/plugins/stores.ts'
 import { type Fault, renderFaults, SettingsFault } from '../../config/settings/schema/fault.ts'
 import type { LoadedTenants, TenantSettings } from '../../config/settings/tenants.ts'
 import { Unavailable } from '../../domain/refusal.ts'
-import { commandOptions, openRole } from '../open-role.ts'
+import { commandOptions, foundSchema, openRole } from '../open-role.ts'
 import { columns, type ExitCode, printed, printedRows, remark, warn } from '../output.ts'
 import { type GlobalOptions, noSuchTenant, settingsHere } from '../settings.ts'
 
@@ -96,17 +97,37 @@ async function storeFaults(
 /** Compares `ids`, if it is given, with the store of the users, unless the store is new, in memory or does not answer. */
 async function idFaults(tenant: Pick<TenantSettings, 'id' | 'pathPrefix' | 'settings' | 'sources'>): Promise<Fault[]> {
   const { settings, sources } = tenant
-  const { ids, stores, dataFolder } = settings
   const source = sources.get('ids') ?? 'default'
   if (source === 'default') return []
+  const kept = await inUsers(tenant, async ({ userIds }) => (await userIds?.kept()) ?? null)
+  return kept === null || kept === settings.ids ? [] : [{ path: 'ids', message: otherIds(kept), source }]
+}
+
+/** Prints when logins of fastapi-users end, if the settings do not name the day. */
+export async function printFormerEnd(tenant: Pick<TenantSettings, 'id' | 'pathPrefix' | 'settings'>): Promise<void> {
+  const { settings, pathPrefix } = tenant
+  const now = new Date()
+  const beforeStart = await formerEndInWords(settings, null, now)
+  if (beforeStart === null) return
+  const inStore = await inUsers(tenant, (handle) =>
+    formerEndInWords(settings, portsFor('users', nameOf(settings.stores.users), handle), now),
+  )
+  const { isOver, text } = inStore ?? beforeStart
+  const print = isOver ? warn : remark
+  print(`${pathPrefix}${text}`)
+}
+
+/** Reads something in the store of the users; `null` if that is new, in memory or does not answer. */
+async function inUsers<T>(
+  tenant: Pick<TenantSettings, 'id' | 'pathPrefix' | 'settings'>,
+  read: (handle: StoreHandle) => Promise<T | null>,
+): Promise<T | null> {
   try {
-    const options = { ...placed(stores.users, dataFolder), ...commandOptions(tenant) }
-    if (((await pluginOf(stores.users.kind).schemas?.(options))?.found ?? null) === null) return []
+    if ((await foundSchema(tenant)) == null) return null
     const handle = await openRole('users', tenant)
-    const kept = await handle.userIds?.kept().finally(() => handle.close())
-    return kept == null || kept === ids ? [] : [{ path: 'ids', message: otherIds(kept), source }]
+    return await read(handle).finally(() => handle.close())
   } catch (thrown) {
-    if (thrown instanceof Unavailable || thrown instanceof Unsuitable) return []
+    if (thrown instanceof Unavailable || thrown instanceof Unsuitable) return null
     throw thrown
   }
 }

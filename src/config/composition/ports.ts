@@ -69,7 +69,7 @@ export function portsOf(settings: Settings, opened: Opened) {
     sinkNames: new Set<SinkName>(sinks.map(({ name }) => name)),
     outbox: users.outbox,
     loginTimes: users.loginTimes,
-    forgetFormerHashes: until && new ForgetFormerHashes({ users: userPorts.users, clock, until }),
+    forgetFormerHashes: new ForgetFormerHashes({ users: userPorts.users, clock, until }),
     tokenRequests: users.tokenRequests,
     expiringIds,
     keyRing,

@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events'
+import { usualEndInWords } from '../../adapters/credentials/former-options.ts'
 import { isCommonPassword } from '../../adapters/crypto/common-passwords.ts'
 import { newId } from '../../adapters/crypto/new-id.ts'
 import { claimsOf } from '../../adapters/fields/declared-fields.ts'
@@ -13,7 +14,7 @@ import { backendsOf, providersOf } from './backends-and-providers.ts'
 import { type UseCases, useCasesOf } from './container.ts'
 import { deliveriesOf } from './deliveries.ts'
 import { requireKeys } from './field-marks.ts'
-import { formerOf } from './former.ts'
+import { formerEndOf, formerOf } from './former.ts'
 import { openHandlers } from './handlers.ts'
 import { bindSecret, keyRingOf, type MasterSecret, resolveSecret } from './master-secret.ts'
 import { openStores } from './open-stores.ts'
@@ -58,6 +59,7 @@ export async function openTenant(given: Needs) {
   const prepared = stores.prepare(async (users) => {
     await bindUsers(users, { ...needs, master })
     await keepIds(users, needs.settings.ids)
+    await prepareFormer(users, { ...needs, ...resources })
     await tenant.signingKeys.prepare()
     await requireKeys(users, tenant.ports.fieldRules)
     await readSchemes()
@@ -86,7 +88,7 @@ async function openResources(needs: Needs) {
     own,
   })
   const stores = await orClose(openStores({ ...needs, tenant: id }), handlers.close)
-  return { master, handlers, stores, hasher: openHasher(settings, hashPool) }
+  return { master, handlers, stores, hasher: openHasher(settings, hashPool), formerEnd: formerEndOf(settings) }
 }
 
 /** Builds the use cases and what runs them. The stores may be not ready yet. */
@@ -138,7 +140,7 @@ interface PortNeeds extends Needs {
   readonly signals: EventEmitter<Signals>
 }
 
-function portsFrom({ master, handlers, stores, hasher }: Resources, needs: PortNeeds): Ports {
+function portsFrom({ master, handlers, stores, hasher, formerEnd }: Resources, needs: PortNeeds): Ports {
   const { id, settings, clock, log, metrics, signals } = needs
   const ports = portsOf(settings, {
     ...reportsOf({ log, metrics, storeFailed: () => void stores.failing() }),
@@ -152,7 +154,7 @@ function portsFrom({ master, handlers, stores, hasher }: Resources, needs: PortN
     hasher,
     eventHandlers: handlers.eventHandlers,
     handlers: handlers.sinks,
-    ...formerOf(settings, { hasher, clock, metrics }),
+    ...formerOf(settings, { hasher, clock, metrics, until: formerEnd.at }),
     clock,
     attacked: (attack) => signals.emit('attacked', attack),
     wakeRelay: () => signals.emit('eventsWritten'),
@@ -183,4 +185,14 @@ async function bindUsers(users: FoundPorts<'users'>, { id, settings, log, master
   if (mark === 'first' && isOfAnEarlierStart && settings.stores.users.kind !== 'memory') {
     log.warn({ path }, 'the user store is new, but its secret is older: check stores.users and dataFolder')
   }
+}
+
+/** Fixes the end of logins of fastapi-users, and logs it if the settings do not name it. */
+async function prepareFormer(
+  users: FoundPorts<'users'>,
+  { settings, log, clock, formerEnd }: Needs & Pick<Resources, 'formerEnd'>,
+): Promise<void> {
+  await formerEnd.prepare(users, clock())
+  const told = usualEndInWords(settings.compat, formerEnd.at(), clock())
+  if (told !== null) log[told.isOver ? 'warn' : 'info'](told.text)
 }

@@ -1,18 +1,33 @@
 import { expect } from 'chai'
-import { doubtsOfFormer, endOf, objectionsToFormer } from '../../../src/adapters/credentials/former-options.ts'
+import {
+  doubtsOfFormer,
+  endOf,
+  type FormerSettings,
+  objectionsToFormer,
+  usualEnd,
+  usualEndInWords,
+} from '../../../src/adapters/credentials/former-options.ts'
 
 const now = new Date('2026-11-27T12:00:00Z')
 const faults = (settings: Parameters<typeof objectionsToFormer>[0]) => [...objectionsToFormer(settings, now)]
 
 describe('the settings for tokens of fastapi-users', () => {
-  it('need the last day on which a secret counts', () => {
-    const message = 'needs compat.until, the last day on which it counts, such as 2026-12-27'
-    expect(faults({ jwtSecret: 'a', verificationSecret: 'b' })).to.deep.equal([
-      ['jwtSecret', message],
-      ['verificationSecret', message],
-    ])
-    expect(faults({})).to.deep.equal([])
-    expect(faults({ jwtSecret: 'a', until: '2026-12-27' })).to.deep.equal([])
+  it('need no last day: then the end is 30 days after the first one', () => {
+    expect(faults({ jwtSecret: 'a' })).to.deep.equal([])
+    const end = usualEnd('2026-11-27')
+    expect(end).to.deep.equal(endOf('2026-12-27'))
+    const told = (settings: FormerSettings, at: Date | null, time = now) => usualEndInWords(settings, at, time)
+    expect(told({}, end)).to.equal(null)
+    expect(told({ jwtSecret: 'a', until: '2026-12-31' }, end)).to.equal(null)
+    expect(told({ jwtSecret: 'a' }, null)?.text).to.contain('for 30 days from the first start')
+    expect(told({ jwtSecret: 'a' }, end)).to.deep.equal({
+      isOver: false,
+      text: 'logins and links of fastapi-users go on until 2026-12-27',
+    })
+    expect(told({ jwtSecret: 'a', resetSecret: 'b' }, end, end ?? now)).to.deep.equal({
+      isOver: true,
+      text: 'logins and links of fastapi-users have ended on 2026-12-27: remove compat.jwtSecret, compat.resetSecret',
+    })
   })
 
   it('take a day of the calendar, at most 90 days ahead', () => {
@@ -39,5 +54,6 @@ describe('the settings for tokens of fastapi-users', () => {
     )
     expect(doubt).to.match(/^compat\.jwtSecret: short, so somebody may guess it/)
     expect(others).to.deep.equal([])
+    expect(doubtsOfFormer({ jwtSecret: 'SECRET' }, now)).to.deep.equal([doubt])
   })
 })

@@ -14,7 +14,7 @@ const signed = (claims: object, key = secret) => jsonwebtoken.sign(claims, key, 
 
 describe('the reader of former tokens', () => {
   const used: string[] = []
-  const common = { until: inDays(10), clock: () => now }
+  const common = { until: () => inDays(10), clock: () => now }
   const links = formerLinks({
     ...common,
     resetSecret: secret,

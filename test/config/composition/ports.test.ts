@@ -26,6 +26,8 @@ describe('the use cases of a tenant', () => {
       ...stores,
       tenant: 'default',
       hasher: quickHasher,
+      formerUntil: () => null,
+      formerLinks: { find: () => null },
       eventHandlers: recording(),
       handlers: [],
       clock: () => new Date(),
