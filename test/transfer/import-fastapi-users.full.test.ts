@@ -88,6 +88,7 @@ describe('portcullis import fastapi-users', () => {
     const { code, out, err } = await importTo(folder, '--from', former.url, ...tenYears)
     expect(code).to.equal(2)
     expect(out).to.contain(`would store: ${former.people.length} new users`)
+    expect(out).to.match(/the last session of the database ends by \d{4}-\d\d-\d\dT/)
     expect(err).to.contain('give --yes')
     expect((await portcullis(['user', 'list'], { cwd: folder, env })).err).to.contain('There are no such users')
   })

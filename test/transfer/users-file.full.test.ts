@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -42,6 +42,11 @@ describe('portcullis users', () => {
   it('asks before an import, and writes nothing without an answer', async () => {
     const folder = scratchFolder()
     writeFileSync(join(folder, 'users.jsonl'), fileOf(3))
+    const first = await portcullis(['users', 'import', 'users.jsonl', '--dry-run'], { cwd: folder })
+    expect([first.code, first.out], first.err).to.satisfy(
+      ([code, out]: [number, string]) => code === 0 && out.includes('would store: 3 new users'),
+    )
+    expect(existsSync(join(folder, 'data')), 'a dry run must make no store and no secret').to.equal(false)
     const refused = await users(folder, 'import', 'users.jsonl')
     expect(refused.code).to.equal(2)
     expect(refused.out).to.contain('would store: 3 new users')

@@ -5,7 +5,7 @@ import {
   tables,
   usualColumns,
 } from '../../adapters/transfer/fastapi-users/options.ts'
-import { digestOfJson } from '../../adapters/transfer/fastapi-users/records.ts'
+import { digestOfJson, latestEnd } from '../../adapters/transfer/fastapi-users/records.ts'
 import { settingsFault } from '../../config/settings/schema/fault.ts'
 import { type ExitCode, remark } from '../output.ts'
 import { openRecords } from './open-records.ts'
@@ -60,6 +60,7 @@ export async function importFastapiUsers(options: FormerImport): Promise<ExitCod
         source,
         name: `fastapi-users of ${withoutSecrets(from)}, options ${read}`,
         records,
+        ...(lifetimeSeconds !== undefined && { sessionsEnd: latestEnd(lifetimeSeconds, records.needs.clock()) }),
       })
     } finally {
       await source.close()

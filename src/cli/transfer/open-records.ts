@@ -1,14 +1,16 @@
+import { randomBytes } from 'node:crypto'
 import { parseEmail } from '../../adapters/addresses/parse-email.ts'
 import { objectionToHash } from '../../adapters/crypto/hash-schemes.ts'
 import { newId } from '../../adapters/crypto/new-id.ts'
 import { providerVault } from '../../adapters/crypto/provider-vault.ts'
 import { declaredUsers } from '../../adapters/stores/declared-users.ts'
 import { keepIds, portsFor } from '../../adapters/stores/store-backend.ts'
-import { bindSecret, keyRingOf, markOf, resolveSecret } from '../../config/composition/master-secret.ts'
+import { bindSecret, hasSecret, keyRingOf, markOf, resolveSecret } from '../../config/composition/master-secret.ts'
 import { rulesOf } from '../../config/composition/ports.ts'
 import { SettingsFault } from '../../config/settings/schema/fault.ts'
+import type { TenantSettings } from '../../config/settings/tenants.ts'
 import { orClose } from '../../lib/closing.ts'
-import { openRole } from '../open-role.ts'
+import { foundSchema, openRole } from '../open-role.ts'
 import { openBeside, refuseMemory } from '../operator.ts'
 import { warn } from '../output.ts'
 import { type GlobalOptions, tenantHere } from '../settings.ts'
@@ -18,11 +20,15 @@ const batchSizes: Readonly<Record<string, number>> = { mongo: 32, sqlite: 250 }
 
 export type Records = Awaited<ReturnType<typeof openRecords>>
 
-/** Opens the stores of a tenant for an import or an export. A new store is made, and bound to the secret and to the kind of ids. */
-export async function openRecords(options: GlobalOptions) {
-  const tenant = await tenantHere(options)
+/**
+ * Opens the stores of a tenant for an import or an export. A new store is made, and bound to the secret and to the kind of ids. A
+ * dry run makes none: an empty store in memory stands for it.
+ */
+export async function openRecords(options: GlobalOptions & { readonly dryRun?: true }) {
+  const given = await tenantHere(options)
+  refuseMemory('users', given.settings)
+  const tenant = options.dryRun && (await foundSchema(given)) === null ? inMemory(given) : given
   const { settings } = tenant
-  refuseMemory('users', settings)
   const handle = await openRole('users', tenant)
   return await orClose(opened(), () => handle.close())
 
@@ -65,4 +71,13 @@ export async function openRecords(options: GlobalOptions) {
       },
     }
   }
+}
+
+function inMemory<T extends Pick<TenantSettings, 'settings'>>(tenant: T): T {
+  const { settings } = tenant
+  const memory = { kind: 'memory' }
+  const stores = { ...settings.stores, users: memory, sessions: memory, tokens: memory }
+  // Otherwise the command would write a new secret to the data folder.
+  const secret = hasSecret(settings) ? settings.secret : randomBytes(32).toString('base64')
+  return { ...tenant, settings: { ...settings, stores, secret } }
 }

@@ -24,6 +24,8 @@ interface Job {
   /** Names the source in the report, without secrets. */
   readonly name: string
   readonly records: Records
+  /** The time by which the sessions of the source end, if an option of the command decides it. */
+  readonly sessionsEnd?: Date
 }
 
 /** A line of progress in the report. */
@@ -54,7 +56,11 @@ export async function runImport(options: ImportOptions, job: Job): Promise<ExitC
   }
 }
 
-async function oneRun(options: ImportOptions, { source, name, records }: Job, isRehearsal: boolean): Promise<void> {
+async function oneRun(
+  options: ImportOptions,
+  { source, name, records, sessionsEnd }: Job,
+  isRehearsal: boolean,
+): Promise<void> {
   const { target, needs, sealedBy } = records
   const importUsers = new ImportUsers({ ...needs, target, sealedBy })
   const report = await openReport<Noted>(options.report, isRehearsal ? `dry run: ${name}` : name, {
@@ -74,9 +80,9 @@ async function oneRun(options: ImportOptions, { source, name, records }: Job, is
       toldAt = Date.now()
       remark(`${totalOf(counts)} records`)
     }
-    await report.finish({ tenant: records.tenant, isDryRun: isRehearsal, counts, digest })
-    const text = textOf(counts, isRehearsal, options.report)
-    await printed(options, text, { isDryRun: isRehearsal, ...counts, digest, report: options.report })
+    await report.finish({ tenant: records.tenant, isDryRun: isRehearsal, counts, digest, sessionsEnd })
+    const text = textOf(counts, isRehearsal, options.report, sessionsEnd)
+    await printed(options, text, { isDryRun: isRehearsal, ...counts, digest, sessionsEnd, report: options.report })
   } finally {
     await report.close()
   }
@@ -107,10 +113,13 @@ function showProblems(problems: ImportedBatch['problems'], room: number): number
   return some.length
 }
 
-function textOf(counts: ImportCounts, isRehearsal: boolean, report: string): string {
+function textOf(counts: ImportCounts, isRehearsal: boolean, report: string, sessionsEnd?: Date): string {
   const { stored, replaced, unchanged, refused, links, sessions, unprovedPasswords } = counts
   return [
     `${isRehearsal ? 'would store' : 'stored'}: ${stored} new users, ${replaced} changed ones, ${links} links, ${sessions} sessions`,
+    ...(sessions > 0 && sessionsEnd !== undefined
+      ? [`the last session of the database ends by ${sessionsEnd.toISOString()} (--lifetime)`]
+      : []),
     `${unchanged} users are as at an earlier import`,
     `not stored: ${refused} records${refused > 0 ? `, with reasons in ${report}` : ''}`,
     ...(unprovedPasswords > 0

@@ -136,7 +136,6 @@ function sessionOf(token: string, created: Date, endsAt: number | null, now: Dat
   if (endsAt !== null && endsAt <= now.getTime()) return null
   const digest = createHash('sha256').update(token).digest('base64url')
   const at = created < now ? created : now
-  const latest = now.getTime() + longestSeconds * 1000
   return {
     ...unknownTraits,
     digest,
@@ -147,8 +146,13 @@ function sessionOf(token: string, created: Date, endsAt: number | null, now: Dat
     createdAt: at,
     seenAt: at,
     idleSeconds: null,
-    endsAt: new Date(Math.min(endsAt ?? latest, latest)),
+    endsAt: new Date(Math.min(endsAt ?? Number.POSITIVE_INFINITY, latestEnd(null, now).getTime())),
   }
+}
+
+/** The end of a stored login that begins now. */
+export function latestEnd(lifetimeSeconds: number | null, now: Date): Date {
+  return new Date(now.getTime() + Math.min(lifetimeSeconds ?? longestSeconds, longestSeconds) * 1000)
 }
 
 /** SHA-256 of the JSON of `value`, in hexadecimal. */
