@@ -62,6 +62,13 @@ export default [
     tests: keys,
   },
   {
+    title: 'a key of a former algorithm is removed before its last tokens end',
+    file: `${folder}/key-set.ts`,
+    text: ' || signerOf(stored, alg, now) === key)',
+    replacement: ')',
+    tests: keys,
+  },
+  {
     title: 'a tenant by header publishes keys that no verifier can read',
     file: 'src/config/settings/load-tenants.ts',
     text: "return common.tenants.by !== 'header' ||",

@@ -13,7 +13,7 @@ export interface StoredKey {
   readonly signsAt: number
   /** The longest lifetime of its tokens. */
   readonly tokenSeconds: number
-  /** Since then no backend uses the algorithm; absent while one does. */
+  /** Since then it signs for no backend; absent while it may. */
   readonly retiredAt?: number
 }
 
@@ -79,19 +79,18 @@ interface Policy {
   readonly rotateDays: number
   /** The longest lifetime of new tokens. */
   readonly tokenSeconds: number
-  /** The time between the publication of a key and its first signature. */
-  readonly leadSeconds: number
 }
 
 const dayMs = 86_400_000
 
 /** The keys without those whose tokens have ended, and the algorithms that need a new key now. */
 export function maintained(stored: readonly StoredKey[], now: number, policy: Policy) {
-  const { wanted, cacheSeconds, rotateDays, tokenSeconds, leadSeconds } = policy
-  // A former algorithm signs until the first key of the new one does, which is not there yet.
-  const passesAt = Math.max(now + leadSeconds * 1000, ...stored.map(({ signsAt }) => signsAt))
+  const { wanted, cacheSeconds, rotateDays, tokenSeconds } = policy
+  // Also the key of a former algorithm signs, until the first key of a new one does.
+  const isUsed = (key: StoredKey): boolean =>
+    wanted.some((alg) => key.alg === alg || signerOf(stored, alg, now) === key)
   const keys = stored
-    .map((key) => (wanted.includes(key.alg) ? used(key, tokenSeconds) : { retiredAt: passesAt, ...key }))
+    .map((key) => (isUsed(key) ? used(key, tokenSeconds) : { retiredAt: now, ...key }))
     .filter((key, _at, all) => (endOf(key, all, cacheSeconds) ?? now) >= now)
   const missing = wanted.filter((alg) => {
     const last = latestOf(keys.filter((key) => key.alg === alg))

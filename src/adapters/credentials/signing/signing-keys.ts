@@ -108,7 +108,7 @@ export function signingKeys(needs: Needs) {
 
   const upkeep = () =>
     change(async (stored, wanted, at) => {
-      const { keys, missing } = maintained(stored, at, { ...needs, wanted, leadSeconds })
+      const { keys, missing } = maintained(stored, at, { ...needs, wanted })
       return withNewKeys(keys, missing, at)
     })
 
@@ -207,7 +207,7 @@ export function signingKeys(needs: Needs) {
     /** Publishes a next key for each algorithm in use that has none. */
     async rotate(): Promise<void> {
       await change(async (stored, wanted, at) => {
-        const { keys } = maintained(stored, at, { ...needs, wanted, leadSeconds, rotateDays: 0 })
+        const { keys } = maintained(stored, at, { ...needs, wanted, rotateDays: 0 })
         const without = wanted.filter((alg) => !keys.some((key) => key.alg === alg && key.signsAt > at))
         return withNewKeys(keys, without, at)
       })

@@ -145,6 +145,26 @@ describe('the signing keys', () => {
     expect(await after.find(former)).to.equal(null)
   })
 
+  it('keep a key of a former algorithm that signs again, or for longer, until those tokens end', async () => {
+    const week = 7 * daySeconds
+    for (const between of [['EdDSA'], []] as const) {
+      const { clock, process } = deployment()
+      const former = String(await kidOf(process(['EdDSA']), 'EdDSA'))
+      await process(between).fresh()
+      clock.advance(3600)
+      const after = process(['ES256'], { tokenSeconds: week })
+      await after.fresh()
+      clock.advance(614)
+      expect(await kidOf(after, 'ES256')).to.equal(former)
+      clock.advance(16)
+      expect(await kidOf(after, 'ES256')).not.to.equal(former)
+      clock.advance(week - 16)
+      expect(await after.find(former), `after ${between.join() || 'HS256'}`).to.deep.include({ alg: 'EdDSA' })
+      clock.advance(600 + 32)
+      expect(await after.find(former)).to.equal(null)
+    }
+  })
+
   it('verify tokens of a backend that has gone back to HS256, which reads them only for an unknown kid', async () => {
     const { process, state } = deployment()
     const kid = String(await kidOf(process(['EdDSA']), 'EdDSA'))
