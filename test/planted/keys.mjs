@@ -76,6 +76,13 @@ export default [
     tests: ['test/config/settings/tenants.test.ts'],
   },
   {
+    title: 'two tenants publish keys at one address',
+    file: 'src/config/settings/tenants.ts',
+    text: 'if (issuer !== null) add',
+    replacement: 'if (issuer === id) add',
+    tests: ['test/config/settings/tenants.test.ts'],
+  },
+  {
     title: 'a replaced secret leaves keys that nobody can open',
     file: 'src/config/composition/master-secret.ts',
     text: 'if ((await users.secretMark.read(keySetName)) !== null) await users.secretMark.replace(noKeys, keySetName)',

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Check } from 'typebox/value'
+import { chosenAlgorithms } from '../../adapters/credentials/signing/options.ts'
 import { basePathOf } from '../../lib/base-path.ts'
 import { leadsToLoopback } from '../../lib/loopback.ts'
 import type { Assignment } from './merge.ts'
@@ -73,7 +74,12 @@ export async function loadTenants(from: From): Promise<LoadedTenants> {
 
   const read = await Promise.all([...given].map(([id, one]) => readTenant(id, one, from)))
   const collisions = collisionsOf(
-    read.map(({ id, hosts, settings, faults }) => ({ id, hosts, settings: faults.length === 0 ? settings : null })),
+    read.map(({ id, hosts, settings, faults }) => ({
+      id,
+      hosts,
+      issuer: issuerOf(settings, from),
+      settings: faults.length === 0 ? settings : null,
+    })),
   )
   const judged = read.map((one) => {
     const named = ({ path, ...fault }: Fault) =>
@@ -239,6 +245,12 @@ function asTenant(id: string, settings: Settings, given: unknown, from: From): S
 /** A service that verifies tokens reads the public keys without a header, so the address alone must lead to the tenant. */
 function hasOwnAddress(id: string, given: unknown, { common }: From): boolean {
   return common.tenants.by !== 'header' || id === defaultTenant || isGiven(given, 'http.publicUrl')
+}
+
+/** A tenant in a path has an issuer of its own. */
+function issuerOf(settings: Settings, { common: { tenants } }: From): string | null {
+  const hasKeys = chosenAlgorithms(settings).wanted.length > 0
+  return hasKeys && tenants.by !== 'path' ? (settings.http.publicUrl ?? null) : null
 }
 
 type Backend = Settings['backends'][string]

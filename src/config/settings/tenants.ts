@@ -53,19 +53,22 @@ export function publicUrlOf({ id, settings, hosts }: TenantSettings, common: Set
 interface Placed {
   readonly id: string
   readonly hosts: readonly string[]
+  /** The public URL of a tenant that chooses pairs of keys; otherwise `null`. */
+  readonly issuer: string | null
   /** `null` for a disabled tenant: its stores are not known for sure, but its hosts are. */
   readonly settings: Pick<Settings, 'stores' | 'dataFolder'> | null
 }
 
-/** Finds hosts and records that several tenants name, and reports them as faults of each, with paths below the tenant. */
+/** Finds hosts, issuers and records that several tenants name, and reports them as faults of each, with paths below the tenant. */
 export function collisionsOf(tenants: readonly Placed[]): Map<string, Fault[]> {
   const owners = new Map<string, { id: string; path: string }[]>()
   const add = (place: string, id: string, path: string): void => {
     const known = owners.get(place) ?? []
     if (!known.some((one) => one.id === id)) owners.set(place, [...known, { id, path }])
   }
-  for (const { id, hosts, settings } of tenants) {
+  for (const { id, hosts, issuer, settings } of tenants) {
     for (const host of hosts) add(`host ${host}`, id, 'hosts')
+    if (issuer !== null) add(`issuer ${issuer}`, id, 'http.publicUrl')
     if (settings === null) continue
     for (const role of storeRoles) {
       const place = placeOf(role, settings)
@@ -77,7 +80,7 @@ export function collisionsOf(tenants: readonly Placed[]): Map<string, Fault[]> {
     if (named.length < 2) continue
     for (const { id, path } of named) {
       const others = named.filter((one) => one.id !== id).map((one) => one.id)
-      const subject = place.startsWith('host ') ? `the ${place} is` : 'these records are'
+      const subject = /^(host|issuer) /.test(place) ? `the ${place} is` : 'these records are'
       const message = `${subject} also of ${others.length === 1 ? 'the tenant' : 'the tenants'} ${others.join(', ')}`
       faults.set(id, [...(faults.get(id) ?? []), { path, message, source: 'default' }])
     }

@@ -214,6 +214,21 @@ describe('settings of tenants', () => {
     expect(algorithm(byPath, 'acme')).to.include({ algorithm: 'ES256' })
   })
 
+  it('need another public URL than other tenants for public keys', async () => {
+    const own = { http: { publicUrl: 'https://example.org' } }
+    const byKeys = { backends: { jwt: { strategy: { algorithm: 'ES256' } } } }
+    const tenants = await load(list({ acme: { ...own, ...byKeys }, bolt: { ...own, ...byKeys }, cove: own }))
+    expect([...tenants.enabled.keys()]).to.deep.equal(['cove'])
+    for (const [id, other] of [
+      ['acme', 'bolt'],
+      ['bolt', 'acme'],
+    ] as const) {
+      const [fault] = tenants.disabled.get(id) ?? []
+      expect(fault?.path).to.equal(`tenants.list.${id}.http.publicUrl`)
+      expect(fault?.message).to.equal(`the issuer https://example.org is also of the tenant ${other}`)
+    }
+  })
+
   describe('by host', () => {
     const common = { http: { publicUrl: 'https://accounts.example.org:8443' } }
 
