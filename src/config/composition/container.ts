@@ -9,8 +9,6 @@ import { ListUsers } from '../../application/accounts/list-users.ts'
 import { PromoteUser } from '../../application/accounts/promote-user.ts'
 import { ReadUser } from '../../application/accounts/read-user.ts'
 import { RegisterUser } from '../../application/accounts/register-user.ts'
-import { IssueCode } from '../../application/apps/issue-code.ts'
-import { RedeemCode } from '../../application/apps/redeem-code.ts'
 import { ChangeUser } from '../../application/change-user.ts'
 import { DeliverTokens } from '../../application/deliveries/deliver-tokens.ts'
 import { RelayEvents } from '../../application/deliveries/relay-events.ts'
@@ -36,7 +34,7 @@ import { LogOut } from '../../application/sign-in/log-out.ts'
 import { LogOutEverywhere } from '../../application/sign-in/log-out-everywhere.ts'
 import type { Ports } from './ports.ts'
 
-/** All use cases. The compiler checks that the ports have their needs. */
+/** All use cases, except those of apps (`apps.ts`). The compiler checks that the ports have their needs. */
 const classes = {
   authenticate: Authenticate,
   changeAccount: ChangeAccount,
@@ -50,7 +48,6 @@ const classes = {
   endSession: EndSession,
   exportUser: ExportUser,
   finishOAuth: FinishOAuth,
-  issueCode: IssueCode,
   issueResetToken: IssueResetToken,
   linkOAuth: LinkOAuth,
   listSessions: ListSessions,
@@ -62,7 +59,6 @@ const classes = {
   promoteUser: PromoteUser,
   readProviderToken: ReadProviderToken,
   readUser: ReadUser,
-  redeemCode: RedeemCode,
   registerUser: RegisterUser,
   rejectAccount: RejectAccount,
   relayEvents: RelayEvents,

@@ -1,7 +1,6 @@
 import { registrableDomain } from '../../adapters/addresses/registrable-domain.ts'
 import { loginFieldOf } from '../../adapters/fields/login-field.ts'
-import { appsRouter, type MountedApps } from '../../adapters/http/apps/apps-router.ts'
-import { descriptionFor } from '../../adapters/http/apps/authorization-request.ts'
+import type { UseOfApps } from '../../adapters/http/apps/apps-router.ts'
 import { withForms } from '../../adapters/http/docs/answer-forms.ts'
 import { docsRouter } from '../../adapters/http/docs/docs-page.ts'
 import { asFastApi } from '../../adapters/http/docs/fastapi.ts'
@@ -44,7 +43,6 @@ import { isLocal } from '../settings/defaults.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
 import { defaultTenant } from '../settings/tenants.ts'
-import { mountedApps } from './apps.ts'
 import { deviceCookieOf, mountedProviders, transportOf } from './backends-and-providers.ts'
 import { rulesOf } from './ports.ts'
 import { hasApps, siteOf } from './site.ts'
@@ -55,11 +53,20 @@ interface TenantNeeds {
   readonly publicUrl: string
   /** The key of the mailbox; absent where the process shows none. */
   readonly mailboxKey?: string
+  /** As `appsCode` returns it; absent where the process serves no apps. */
+  readonly apps?: AppsCode | null
+}
+
+type AppsCode = typeof import('./apps.ts')
+
+/** The code for apps, which is loaded for the first tenant that has any; otherwise `null`. */
+export async function appsCode(settings: Settings): Promise<AppsCode | null> {
+  return hasApps(settings) ? await import('./apps.ts') : null
 }
 
 /** Every route of one tenant. */
 export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
-  const { publicUrl, mailboxKey = null } = needs
+  const { publicUrl, mailboxKey = null, apps = null } = needs
   const { settings, useCases, backends, ports, mailbox, signingKeys } = tenant
   const deviceCookie = deviceCookieOf(tenant)
   const clientOf = clientAddresses(settings.http.trustedProxies)
@@ -70,13 +77,13 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
   const page = tryRouter({ publicUrl, config: tryConfig(settings, publicUrl) })
   const kept = mailbox !== null && mailboxKey !== null ? [mailboxRouter({ mailbox, key: mailboxKey })] : []
   const { cacheSeconds } = settings.keys
-  const signIn = hasApps(settings) ? descriptionFor(publicUrl) : null
+  const signIn = apps?.descriptionFor(publicUrl) ?? null
   const wellKnown = wellKnownRouter({ issuer: publicUrl, published: signingKeys.published, cacheSeconds, signIn })
   const ofDevelopment = settings.try.enabled ? [page, ...kept] : []
   const parts = {
     use: { ...useCases, vault: ports.vault, backends, deviceCookie },
     providers: mountedProviders(tenant, publicUrl),
-    apps: hasApps(settings) ? mountedApps(tenant, publicUrl) : null,
+    apps: apps?.mountedApps(tenant, publicUrl) ?? null,
   }
   const routesNeeds: RoutesNeeds = {
     identify,
@@ -99,7 +106,7 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
     // A page comes before a parameter at the same place, such as `/:user_id`.
     routes: routeTable([
       ...ofPages(pageRouters(tenant, { publicUrl, mailboxKey: kept.length > 0 ? mailboxKey : null })),
-      ...routersOf(settings).flatMap((router) => router.routesOf(parts, routesNeeds)),
+      ...routersOf(settings, apps).flatMap((router) => router.routesOf(parts, routesNeeds)),
       ...ofPages([...ofDevelopment, wellKnown]),
     ]),
     identify,
@@ -109,11 +116,11 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
 }
 
 /** The routes of the service itself: health, readiness and, unless turned off, the description of the API. */
-export function processRoutes(settings: Settings, tenants: OpenTenants<Tenant>): RouteTable {
+export async function processRoutes(settings: Settings, tenants: OpenTenants<Tenant>): Promise<RouteTable> {
   const hasTenants = settings.tenants.by !== undefined
   const operations = { ...operationsRouter(hasTenants), prefix: '' }
   const use = { failing: () => failingOf(tenants), counts: hasTenants ? tenants.counts : null }
-  const docs = settings.docs.enabled ? [docsRouter(documentOf(settings, operations))] : []
+  const docs = settings.docs.enabled ? [docsRouter(documentOf(settings, operations, await appsCode(settings)))] : []
   const ofDocs = docs.flatMap((router) => routesOf({ ...router, prefix: '' }, null, ofNoTenant))
   return routeTable([...routesOf(operations, use, ofNoTenant), ...ofDocs])
 }
@@ -127,7 +134,7 @@ async function failingOf(tenants: OpenTenants<Tenant>): Promise<readonly Failing
 }
 
 /** The OpenAPI document of the common settings. No tenant has to be open for it. */
-function documentOf(settings: Settings, operations: Mounted): object {
+function documentOf(settings: Settings, operations: Mounted, apps: AppsCode | null): object {
   const { by, pathPrefix, header } = settings.tenants
   const base = basePathOf(settings.http.publicUrl)
   const backends = enabledOf(settings.backends).map(([name, own]) => ({
@@ -138,7 +145,7 @@ function documentOf(settings: Settings, operations: Mounted): object {
   const service = { url: base || '/' }
   const servers = { service, tenant: by === 'path' ? ofPath : service, header: by === 'header' ? header : null }
   const rules = rulesOf(settings)
-  const described = routersOf(settings).map((router) => withUserIds(withOwnFields(router, rules), settings.ids))
+  const described = routersOf(settings, apps).map((router) => withUserIds(withOwnFields(router, rules), settings.ids))
   const own = openapi([...described, operations], backends, version, { ...servers, haveTenants: by !== undefined })
   const document = withForms(own, settings.compat)
   return settings.compat.documentNames ? asFastApi(document) : document
@@ -155,7 +162,7 @@ interface Parts {
   readonly use: Use
   readonly providers: ReadonlyMap<string, MountedProvider>
   /** `null` without apps. */
-  readonly apps: MountedApps | null
+  readonly apps: UseOfApps | null
 }
 
 /** A router of the settings. Its routes need an open tenant. */
@@ -172,7 +179,7 @@ function placed<Own>(place: Place, router: Router<Own>, useOf: (parts: Parts) =>
 }
 
 /** The routers that the settings enable, at their prefixes. */
-function routersOf(settings: Settings): PlacedRouter[] {
+function routersOf(settings: Settings, code: AppsCode | null): PlacedRouter[] {
   const backends = enabledOf(settings.backends).map(([name, own]) => ({ name, own, transport: transportOf(own) }))
   const auth = backends.map((backend) => {
     const place = { prefix: backend.own.prefix, requiresVerification: backend.own.logoutRequiresVerification }
@@ -194,7 +201,7 @@ function routersOf(settings: Settings): PlacedRouter[] {
   const checkPassword = hasPages ? [placed<Use>({ prefix: '' }, checkPasswordRouter, ({ use }) => use)] : []
   const hasReset = hasPages && settings.routers.resetPassword.enabled
   const checkReset = hasReset ? [placed<Use>({ prefix: '' }, checkResetRouter, ({ use }) => use)] : []
-  const apps = hasApps(settings) ? [placed({ prefix: '' }, appsRouter, ({ use, apps }) => withApps(use, apps))] : []
+  const apps = code === null ? [] : [placed({ prefix: '' }, code.appsRouter, ({ apps }) => built(apps))]
   const oauth = enabledOf(settings.providers).flatMap(([name, own]) => {
     const posts = postsCallback(own.kind)
     const described = { name, backend: one(backends, own.backend), postsCallback: posts }
@@ -212,9 +219,9 @@ function routersOf(settings: Settings): PlacedRouter[] {
   return [...auth, ...others, ...deletion, ...ownExport, ...checkReset, ...checkPassword, ...apps, ...oauth]
 }
 
-function withApps(use: Use, apps: MountedApps | null) {
+function built(apps: UseOfApps | null): UseOfApps {
   if (apps === null) throw new Error('the apps are not built')
-  return { ...use, apps }
+  return apps
 }
 
 function one<Backend extends { readonly name: string }>(

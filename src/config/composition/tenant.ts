@@ -120,6 +120,7 @@ function tenantFrom(resources: Resources, needs: Needs) {
     id,
     settings,
     log,
+    metrics,
     ports,
     useCases,
     backends,
@@ -167,7 +168,6 @@ function measuredUseCases(all: UseCases, metrics: SharedResources['metrics']) {
     ...all,
     logIn: measuredLogin(all.logIn, metrics),
     finishOAuth: measuredLogin(all.finishOAuth, metrics),
-    redeemCode: measuredLogin(all.redeemCode, metrics),
   }
 }
 

@@ -10,7 +10,7 @@ import { serve, type TenantHttp } from '../../adapters/http/pipeline/serve.ts'
 import { app } from '../../adapters/http/server/app.ts'
 import { httpServer } from '../../adapters/http/server/http-server.ts'
 import { warnOfNoHandlers } from '../composition/handlers.ts'
-import { processRoutes, tenantHttp } from '../composition/http.ts'
+import { appsCode, processRoutes, tenantHttp } from '../composition/http.ts'
 import { openSharedResources, type ProcessNeeds, type RunningProcess } from '../composition/shared-resources.ts'
 import { openTenant, type Tenant } from '../composition/tenant.ts'
 import { publicUrl, publicUrlOf, type TenantSettings } from '../settings/tenants.ts'
@@ -66,8 +66,9 @@ export async function startService(needs: Needs): Promise<Service> {
 
   async function open(own: TenantSettings, failed: (fault: unknown) => void): Promise<ServedTenant> {
     const publicUrl = publicUrlOf(own, settings, port)
+    const apps = await appsCode(own.settings)
     const tenant = await openTenant({ ...shared, ...own, publicUrl, showsMailbox: true, failed })
-    return { ...tenant, http: tenantHttp(tenant, { publicUrl, mailboxKey }) }
+    return { ...tenant, http: tenantHttp(tenant, { publicUrl, mailboxKey, apps }) }
   }
 
   let hideMetrics = async (): Promise<void> => undefined
@@ -82,7 +83,7 @@ export async function startService(needs: Needs): Promise<Service> {
     serve: serve({
       tenants,
       routing: routingOf(settings, () => current),
-      processRoutes: processRoutes(settings, tenants),
+      processRoutes: await processRoutes(settings, tenants),
     }),
     log,
     isTls,

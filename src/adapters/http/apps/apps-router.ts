@@ -51,7 +51,8 @@ export interface MountedApps {
   readonly clock: () => Date
 }
 
-interface Use {
+/** The needs of the router. */
+export interface UseOfApps {
   issueCode: IssueCode
   redeemCode: Pick<RedeemCode, 'execute'>
   apps: MountedApps
@@ -89,7 +90,7 @@ const TokenBody = Type.Object(
 const authorizePath = '/account/authorize'
 
 /** The sign-in for apps: the authorization code flow with PKCE (RFC 6749 section 4.1, RFC 7636). */
-export const appsRouter: Router<Use> = {
+export const appsRouter: Router<UseOfApps> = {
   tag: 'apps',
   endpoints: [
     endpoint(routes.apps.authorize, {
@@ -112,7 +113,7 @@ export const appsRouter: Router<Use> = {
         },
       },
       refusals: ['APP_NOT_REGISTERED'],
-      async handle(incoming, { issueCode, apps }: Use) {
+      async handle(incoming, { issueCode, apps }: UseOfApps) {
         const { query, languages, requestId } = incoming
         const { publicUrl } = apps
         const home = redirectHome(publicUrl, authorizePath, incoming)
@@ -149,7 +150,7 @@ export const appsRouter: Router<Use> = {
       body: ContinueBody,
       replies: { 200: { description: 'The code is issued', body: RedirectBody } },
       refusals: ['APP_NOT_REGISTERED', 'LOGIN_USER_NOT_VERIFIED'],
-      async handle(incoming, { issueCode, apps }: Use) {
+      async handle(incoming, { issueCode, apps }: UseOfApps) {
         const asked = authorizationRequest(new URLSearchParams(incoming.body.query), apps.byName)
         const by = signedIn(incoming.by)
         if (by === null) throw new Refusal('UNAUTHORIZED')
@@ -171,7 +172,7 @@ export const appsRouter: Router<Use> = {
         415: { description: 'The body is compressed, or its charset is not UTF-8', body: TokenErrorBody },
       },
       errorReply: tokenErrorReply,
-      async handle({ body, requestId, languages }, { redeemCode, apps }: Use) {
+      async handle({ body, requestId, languages }, { redeemCode, apps }: UseOfApps) {
         const app = apps.byName.get(body.client_id ?? '') ?? null
         try {
           const request = tokenRequest(body, app)
@@ -208,7 +209,7 @@ async function codeFor(
   { app, back, challenge }: Valid,
   by: Authenticated,
   { caller, traits }: Client,
-  { issueCode, apps }: Pick<Use, 'issueCode' | 'apps'>,
+  { issueCode, apps }: Pick<UseOfApps, 'issueCode' | 'apps'>,
 ): Promise<string> {
   const { redirectUri } = back
   const client = { client: caller.client, traits: traits() }
