@@ -13,6 +13,9 @@ import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browse
 import { type WatchedPage, watchedPage } from '../support/browser/watched-page.ts'
 import { call, goodPassword, logInByCookie, register } from '../support/http/client.ts'
 import { blocksOf, projectFile, theBlock } from '../support/project/readme-blocks.ts'
+import { startOpenIdProvider } from '../support/providers/openid-provider.ts'
+import { appRequest, authorizePath, redeem, tokenOf } from '../support/scenes/app-sign-in.ts'
+import { freePort } from '../support/servers/ports.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
 import { scratchFolder } from '../support/services/spawned-service.ts'
 
@@ -225,5 +228,42 @@ if (location.pathname === '/callback') {
     expect(await emailOf(access_token)).to.equal(email)
     back.searchParams.set('iss', 'https://evil.example')
     expect(() => oauth4webapi.validateAuthResponse(server, client, back, state)).to.throw()
+  })
+
+  it('leads through a provider and back to the app, below the path of a tenant', async () => {
+    const port = await freePort()
+    const redirectUris = [`http://localhost:${port}/t/acme/auth/idp/callback`]
+    const client = { clientId: 'portcullis', clientSecret: 'secret-of-idp', redirectUris }
+    const provider = await startOpenIdProvider([client])
+    provider.asks = true
+    provider.user = { sub: 'ada', email: 'ada@idp.example', email_verified: true }
+    const { issuer } = provider
+    const idp = { kind: 'openid-connect', issuer, clientId: client.clientId, clientSecret: client.clientSecret }
+    const settings = {
+      tenants: { by: 'path', list: { acme: {} } },
+      apps: { web: { redirectUris: [`${app}/callback`], backend: 'jwt' } },
+      providers: { idp: { ...idp, backend: 'cookie' } },
+    }
+    const tenants = await startTestService(
+      { PORTCULLIS_STORES__USERS__KIND: 'memory', PORTCULLIS_HTTP__PORT: String(port) },
+      { files: { 'portcullis.config.json': settings } },
+    )
+    try {
+      const url = tenants.urlOf('acme')
+      const request = appRequest('web', `${app}/callback`)
+      await page.goto(url + authorizePath(request))
+      await page.click('#with-idp')
+      await page.getByRole('link', { name: 'Continue' }).click()
+      await watched.says('#step', 'You are signed in as ada@idp.example.')
+      await page.route(`${app}/callback?**`, (route) => route.fulfill({ body: 'the app' }))
+      await page.click('#continue')
+      await page.waitForURL(`${app}/callback?**`)
+      const code = new URL(page.url()).searchParams.get('code') ?? ''
+      const bearer = tokenOf(await redeem(url, code, request))
+      expect((await call(url, 'GET', '/users/me', { bearer })).body).to.include({ email: 'ada@idp.example' })
+    } finally {
+      await tenants.stop()
+      await provider.close()
+    }
   })
 })
