@@ -1,6 +1,7 @@
 // The sign-in for apps on other sites: the authorization code flow with PKCE.
 import { expect } from 'chai'
 import { decodeJwt } from 'jose'
+import { eventually } from '../support/eventually.ts'
 import { anAddress } from '../support/http/answers.ts'
 import { call, logIn, logInByCookie, register } from '../support/http/client.ts'
 import { type AppRequest, appRequest, authorizePath, codeOf, redeem, tokenOf } from '../support/scenes/app-sign-in.ts'
@@ -443,6 +444,29 @@ describe('the sign-in for apps', () => {
       expect(decodeJwt(await logIn(signing.url, person.email))).to.include({ client_id: 'jwt' })
     } finally {
       await signing.stop()
+    }
+  })
+
+  it('goes on, however many codes were used', async () => {
+    const env = { PORTCULLIS_STORES__USERS__KIND: 'memory', PORTCULLIS_SECURITY__MAX_OPEN_JOURNEYS: '4' }
+    const small = await startTestService(env, { files: { 'portcullis.config.json': settings } })
+    try {
+      const person = await register(small.url, anAddress())
+      const own = await logInByCookie(small.url, person.email)
+      const used = Array.from({ length: 6 }, web)
+      const codes: string[] = []
+      for (const request of used) {
+        const code = await codeOf(small.url, own, request)
+        codes.push(code)
+        tokenOf(await redeem(small.url, code, request))
+      }
+      const [code = '', request = web()] = [codes[0], used[0]]
+      expect(await errorOf(redeem(small.url, code, request))).to.deep.equal(invalidGrant)
+      await eventually('the line about the second use', () =>
+        small.logLines.join().includes('a code was redeemed twice'),
+      )
+    } finally {
+      await small.stop()
     }
   })
 

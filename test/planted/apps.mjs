@@ -47,6 +47,14 @@ export default [
     only: 'refuses a code',
   },
   {
+    title: 'used codes leave no place for new ones',
+    file: 'src/application/apps/redeem-code.ts',
+    text: 'Math.ceil(maxOpenJourneys / 2)',
+    replacement: 'maxOpenJourneys',
+    tests: flow,
+    only: 'goes on',
+  },
+  {
     title: 'a code makes the login of an app fresh',
     file: 'src/application/sign-in/complete-login.ts',
     text: 'login.provedAt ?? at',

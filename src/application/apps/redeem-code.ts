@@ -74,7 +74,7 @@ export class RedeemCode {
     return result
   }
 
-  /** Without a free place in the store, a second use is refused and ends nothing. */
+  /** While half of the store is in use, a second use ends nothing. Otherwise used codes would leave no place for new ones. */
   async #noteUse(bound: BoundCode, credential: Credential): Promise<void> {
     const { oauthStates, keyRing, clock, maxOpenJourneys } = this.#needs
     const digest = codeKey(keyRing, 'used', bound)
@@ -83,7 +83,8 @@ export class RedeemCode {
     const use: FirstUse = { id, userId, generation, sid, methods, ...times }
     const until = new Date(clock().getTime() + usedSeconds * 1000)
     const sealedSecrets = keyRing.sealCode(use, digest)
-    await oauthStates.put(codeRecord({ digest, sealedSecrets, share: null, expiresAt: until }), maxOpenJourneys)
+    const record = codeRecord({ digest, sealedSecrets, share: null, expiresAt: until })
+    await oauthStates.put(record, Math.ceil(maxOpenJourneys / 2))
   }
 
   async #endFirstUse(bound: BoundCode, backend: Backend): Promise<boolean> {
