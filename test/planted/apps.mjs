@@ -47,6 +47,13 @@ export default [
     only: 'refuses a code',
   },
   {
+    title: 'the callback of a provider uses up a code',
+    file: codeKey,
+    text: '`app-code:',
+    replacement: '`',
+    tests: ['test/oauth/apps.test.ts'],
+  },
+  {
     title: 'used codes leave no place for new ones',
     file: 'src/application/apps/redeem-code.ts',
     text: 'Math.ceil(maxOpenJourneys / 2)',

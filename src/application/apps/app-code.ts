@@ -30,7 +30,9 @@ export interface CodeLogin {
  * address finds nothing: it neither redeems the code nor uses it up.
  */
 export function codeKey(keyRing: Pick<KeyRing, 'digest'>, kind: 'open' | 'used', bound: BoundCode): string {
-  return keyRing.digest(JSON.stringify([kind, bound.code, bound.app, bound.redirectUri, bound.challenge]))
+  const digest = keyRing.digest(JSON.stringify([kind, bound.code, bound.app, bound.redirectUri, bound.challenge]))
+  // The key of a journey is the bare digest of a state, which anybody can send to the callback of a provider.
+  return `app-code:${digest}`
 }
 
 /** Codes are kept with the journeys to providers, which are the other records that work once. */
