@@ -116,6 +116,17 @@ describe('signing keys of two processes', () => {
     await cachingVerifier([one])(again)
   })
 
+  it('are rotated by a command with the settings of the service only, and revoked by any', async () => {
+    const token = await logIn(urls()[0] ?? '', 'ada@example.com')
+    const { PORTCULLIS_BACKENDS__JWT__STRATEGY__ALGORITHM: _, ...without } = env
+    const { code, err } = await portcullis(['keys', 'rotate'], { env: without, cwd: folder })
+    expect([code, err.includes('backends.<name>.strategy.algorithm')]).to.deep.equal([1, true])
+    const revoked = await portcullis(['keys', 'revoke', '--yes'], { env: without, cwd: folder })
+    expect([revoked.code, revoked.out]).to.deep.equal([0, 'there are no signing keys\n'])
+    for (const url of urls()) await eventually('the end of the token', async () => (await statusOf(url, token)) === 401)
+    expect(await statusOf(urls()[0] ?? '', await logIn(urls()[1] ?? '', 'ada@example.com'))).to.equal(200)
+  })
+
   it('cannot be replaced where no backend has any', async () => {
     const cwd = scratchFolder()
     const hmac = { PORTCULLIS_DATA_FOLDER: join(cwd, 'data') }

@@ -19,8 +19,17 @@ export async function listKeys(options: GlobalOptions): Promise<ExitCode> {
 /** Publishes a next key for each algorithm. Nobody is logged out. */
 export async function rotateKeys(options: GlobalOptions): Promise<ExitCode> {
   return await withKeys({ ...options, mustName: true }, async (keys) => {
+    const before = await keys.list()
     await keys.rotate()
-    return await printNew(options, await keys.list(), 'next')
+    const added = (await keys.list()).filter(
+      ({ kid, state }) => state === 'next' || !before.some((one) => one.kid === kid),
+    )
+    if (added.length === 0) {
+      warn(noneInUse)
+      return 1
+    }
+    await print(options, added)
+    return 0
   })
 }
 
@@ -37,7 +46,8 @@ export async function revokeKeys(options: GlobalOptions & { readonly yes?: true 
     const objection = await objectionOfOperator(consequence, options)
     if (objection !== null) return objection
     await keys.revoke()
-    return await printNew(options, await keys.list(), 'current')
+    await print(options, await keys.list())
+    return 0
   })
 }
 
@@ -46,16 +56,6 @@ async function withKeys(
   work: (keys: Keys) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   return await withUsers({ ...options, withoutSecret: false }, async (users) => work(await users.signingKeys()))
-}
-
-async function printNew(options: GlobalOptions, all: Listed, state: Listed[number]['state']): Promise<ExitCode> {
-  if (all.length === 0) {
-    warn(noneInUse)
-    return 1
-  }
-  const found = all.filter((key) => key.state === state)
-  await print(options, found.length === 0 ? all : found)
-  return 0
 }
 
 async function print(options: GlobalOptions, keys: Listed): Promise<void> {
