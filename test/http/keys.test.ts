@@ -34,7 +34,7 @@ describe('public keys', () => {
       const { id } = await register(url, 'ada@example.com')
       const token = await logIn(url, 'ada@example.com')
       const answer = await fetch(url + paths.keys)
-      expect(answer.headers.get('Cache-Control')).to.equal('public, max-age=300')
+      expect(answer.headers.get('Cache-Control')).to.equal('private, max-age=300')
       expect(answer.headers.get('Content-Type')).to.equal('application/json; charset=utf-8')
       const set: JSONWebKeySet = (await answer.json()) as never // safe: jose checks it
       for (const jwk of set.keys) {
@@ -54,7 +54,7 @@ describe('public keys', () => {
     const { url } = await start({ ...memory, ...signsBy('EdDSA') })
     for (const path of [paths.description, paths.openid]) {
       const answer = await fetch(url + path)
-      expect(answer.headers.get('Cache-Control')).to.equal('public, max-age=600')
+      expect(answer.headers.get('Cache-Control')).to.equal('private, max-age=600')
       expect(await answer.json()).to.deep.include({ issuer: url, jwks_uri: url + paths.keys })
     }
     for (const path of Object.values(paths)) {

@@ -211,7 +211,7 @@ describe('our routes in a host app', () => {
       for (const path of ['jwks.json', 'oauth-authorization-server', 'openid-configuration']) {
         const answers = await Promise.all([hmac, pair].map(({ url }) => fetch(`${url}/.well-known/${path}`)))
         expect(await answers[0]?.text(), path).to.equal('a page of the app')
-        expect(answers[1]?.headers.get('Cache-Control'), path).to.equal('public, max-age=600')
+        expect(answers[1]?.headers.get('Cache-Control'), path).to.equal('private, max-age=600')
       }
     })
 

@@ -18,7 +18,8 @@ interface Needs {
  */
 export function wellKnownRouter({ issuer, published, cacheSeconds, signIn }: Needs): Router<unknown> {
   const reply = (body: object): Reply => {
-    return { status: 200, headers: { 'Cache-Control': `public, max-age=${cacheSeconds}` }, body }
+    // A shared cache would add its time to that of each verifier, and a new key would sign too early (RFC 9111 section 5.2.2.7).
+    return { status: 200, headers: { 'Cache-Control': `private, max-age=${cacheSeconds}` }, body }
   }
   async function keySet(): Promise<Reply> {
     const keys = await published()
