@@ -139,7 +139,9 @@ export function signingKeys(needs: Needs) {
     if (opened !== undefined) return opened
     const plain = unseal(sealed, kid)
     if (plain === null) {
-      throw new Error('the signing keys were sealed with another secret: run "portcullis keys revoke" to replace them')
+      throw new Error(
+        'the signing keys were sealed with a secret that this process does not have: give it every secret (docs/stores.md#change-the-secret), or run "portcullis keys revoke" to replace the keys',
+      )
     }
     const key = privateKeyOf(plain)
     privateKeys.set(kid, key)
