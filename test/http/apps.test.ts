@@ -3,8 +3,9 @@ import { expect } from 'chai'
 import { decodeJwt } from 'jose'
 import { eventually } from '../support/eventually.ts'
 import { anAddress } from '../support/http/answers.ts'
-import { call, logIn, logInByCookie, register } from '../support/http/client.ts'
+import { type Answer, call, logIn, logInByCookie, register } from '../support/http/client.ts'
 import { type AppRequest, appRequest, authorizePath, codeOf, redeem, tokenOf } from '../support/scenes/app-sign-in.ts'
+import { resetToken } from '../support/scenes/one-time-tokens.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
 
 const bearer = { kind: 'bearer' }
@@ -38,6 +39,7 @@ describe('the sign-in for apps', () => {
         PORTCULLIS_STORES__USERS__KIND: 'memory',
         PORTCULLIS_LIMITS__ENABLED: 'false',
         PORTCULLIS_SECURITY__FRESH_LOGIN_SECONDS: '60',
+        PORTCULLIS_USERS__SELF_DELETION: 'true',
       },
       { files: { 'portcullis.config.json': settings }, clock: () => new Date(Date.now() + late) },
     )
@@ -294,14 +296,30 @@ describe('the sign-in for apps', () => {
       expect(answers.filter(({ status }) => status === 400)).to.have.length(63)
     })
 
-    it('nothing once every login of the user has ended', async () => {
-      const person = await register(service.url, anAddress())
-      const request = web()
-      const own = await logInByCookie(service.url, person.email)
-      const code = await codeOf(service.url, own, request)
-      expect((await call(service.url, 'DELETE', '/users/me/sessions', { cookie: own })).status).to.equal(204)
-      expect(await errorOf(redeem(service.url, code, request))).to.deep.equal(invalidGrant)
-    })
+    const ends: readonly (readonly [string, (email: string, cookie: string) => Promise<Answer>])[] = [
+      [
+        'every login of the user has ended',
+        (_, cookie) => call(service.url, 'DELETE', '/users/me/sessions', { cookie }),
+      ],
+      [
+        'the password was reset',
+        async (email) => {
+          const json = { token: await resetToken(service, email), password: 'another quite long pass phrase' }
+          return await call(service.url, 'POST', '/auth/reset-password', { json })
+        },
+      ],
+      ['the user was deleted', (_, cookie) => call(service.url, 'DELETE', '/users/me', { cookie })],
+    ]
+    for (const [what, end] of ends) {
+      it(`nothing once ${what}`, async () => {
+        const person = await register(service.url, anAddress())
+        const request = web()
+        const own = await logInByCookie(service.url, person.email)
+        const code = await codeOf(service.url, own, request)
+        expect((await end(person.email, own)).status).to.be.oneOf([200, 204])
+        expect(await errorOf(redeem(service.url, code, request))).to.deep.equal(invalidGrant)
+      })
+    }
   })
 
   describe('refuses a code', () => {
