@@ -40,6 +40,7 @@ describe('the sign-in for apps', () => {
         PORTCULLIS_LIMITS__ENABLED: 'false',
         PORTCULLIS_SECURITY__FRESH_LOGIN_SECONDS: '60',
         PORTCULLIS_USERS__SELF_DELETION: 'true',
+        PORTCULLIS_HTTP__ALLOWED_ORIGINS: 'http://localhost:8000',
       },
       { files: { 'portcullis.config.json': settings }, clock: () => new Date(Date.now() + late) },
     )
@@ -140,9 +141,13 @@ describe('the sign-in for apps', () => {
   it('clicks for a page of our own only, and only with a cookie', async () => {
     const json = { query: new URL(service.url + authorizePath(desktop())).search.slice(1) }
     const click = (sent: object) => call(service.url, 'POST', '/account/authorize/continue', { json, ...sent })
-    for (const origin of ['https://evil.example', 'http://localhost:5173', 'null']) {
+    // The last one may use the cookie for all other requests.
+    for (const origin of ['https://evil.example', 'http://localhost:5173', 'null', 'http://localhost:8000']) {
       expect((await click({ cookie, headers: { Origin: origin } })).status, origin).to.equal(403)
     }
+    const behindProxy = { Origin: 'http://localhost:8000', 'Sec-Fetch-Site': 'same-origin' }
+    for (const headers of [{ Origin: service.url }, behindProxy])
+      expect((await click({ cookie, headers })).status).to.equal(200)
     expect((await click({})).status).to.equal(401)
     expect((await click({ bearer: await logIn(service.url, email) })).status).to.equal(401)
     expect((await click({ cookie, json: { query: 'client_id=desktop' } })).body).to.deep.equal({

@@ -102,6 +102,14 @@ export default [
     only: 'leads a browser',
   },
   {
+    title: 'the script of a front end presses the button of an app',
+    file: `${http}/apps-router.ts`,
+    text: "ownOriginsOnly: 'pages',",
+    replacement: '',
+    tests: flow,
+    only: 'clicks for a page',
+  },
+  {
     title: 'the button of an app skips the verified address',
     file: `${http}/apps-router.ts`,
     text: "if (pageFor(asked.app, by, asked.back) === 'verify') throw new Refusal('LOGIN_USER_NOT_VERIFIED')",

@@ -33,8 +33,9 @@ export interface Endpoint<Use = never> {
   /**
    * Refuses pages of other origins: a forged login would put a victim into the attacker's account. `or apps` admits the app
    * schemes in `http.allowedOrigins`, to an operation that sets no session, and refuses nothing without a backend with cookies.
+   * `pages` admits our own pages alone, and no page of `http.allowedOrigins`.
    */
-  readonly ownOriginsOnly?: boolean | 'or apps'
+  readonly ownOriginsOnly?: boolean | 'or apps' | 'pages'
   readonly query?: readonly QueryParameter[]
   /** Whether HEAD is answered like GET, without the body. Only for operations that change nothing. */
   readonly answersHead?: boolean

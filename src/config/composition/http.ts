@@ -88,6 +88,7 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
   const routesNeeds: RoutesNeeds = {
     identify,
     usesCookies: backends.some(({ transport }) => transport.isAmbient),
+    pageOrigins: ownOrigins(publicUrl, []),
     ownOrigins: origins,
     allowedOrigins: new Set([...origins, ...settings.http.allowedOrigins]),
     callerOf(request) {

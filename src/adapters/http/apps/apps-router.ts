@@ -147,6 +147,8 @@ export const appsRouter: Router<UseOfApps> = {
     endpoint(routes.apps.continue, {
       operationId: 'apps:continue',
       summary: 'The button that leads on to an app',
+      // Otherwise a script of another page could press the button, and read the code.
+      ownOriginsOnly: 'pages',
       body: ContinueBody,
       replies: { 200: { description: 'The code is issued', body: RedirectBody } },
       refusals: ['APP_NOT_REGISTERED', 'LOGIN_USER_NOT_VERIFIED'],

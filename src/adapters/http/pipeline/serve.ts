@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Context } from 'koa'
 import { type Caller, type Limits, unknownCaller, unlimited } from '../../../application/limits/limits.ts'
 import type { Authenticated } from '../../../application/sign-in/authenticate.ts'
@@ -111,7 +111,9 @@ export interface RoutesNeeds {
   readonly identify: Identify
   /** Whether browsers send the credential of a backend by themselves. */
   readonly usesCookies: boolean
-  /** Origins whose pages may use our cookies. */
+  /** The origins of our own pages. */
+  readonly pageOrigins: ReadonlySet<string>
+  /** These, and all others whose pages may use our cookies. */
   readonly ownOrigins: ReadonlySet<string>
   /** These, and the app schemes that may use bearer tokens. */
   readonly allowedOrigins: ReadonlySet<string>
@@ -129,6 +131,7 @@ export const ofNoTenant: RoutesNeeds = {
     throw new Refusal('UNAUTHORIZED')
   },
   usesCookies: false,
+  pageOrigins: new Set(),
   ownOrigins: new Set(),
   allowedOrigins: new Set(),
   callerOf: () => unknownCaller,
@@ -157,8 +160,6 @@ function answerOf<Use>(
   needs: RoutesNeeds,
 ): Operation {
   const { access, encoding, target, limit, requiresVerification } = endpoint
-  const ownOriginsOnly =
-    endpoint.ownOriginsOnly === 'or apps' ? needs.usesCookies && 'or apps' : endpoint.ownOriginsOnly
   const readFields = bodyReader(endpoint, needs.fieldRules)
 
   async function check(ctx: Context, params: Readonly<Record<string, string>>): Promise<Reply> {
@@ -169,9 +170,7 @@ function answerOf<Use>(
 
     const by = access === 'public' ? null : await identify(ctx)
     ctx.state.by = by
-    if (ownOriginsOnly) {
-      refuseForeign(ctx.req.headers, ownOriginsOnly === 'or apps' ? needs.allowedOrigins : needs.ownOrigins)
-    }
+    refusePages(ctx.req.headers)
     if (access === 'superuser' && !by?.user.isSuperuser) throw new Refusal('FORBIDDEN')
     if (requiresVerification && by?.user.isVerified === false) throw new Refusal('FORBIDDEN')
 
@@ -201,6 +200,13 @@ function answerOf<Use>(
       )
     if (limit === null || limit === 'passwords') return await handle()
     return await needs.limits.request(limit, caller.client, handle)
+  }
+
+  function refusePages(headers: IncomingHttpHeaders): void {
+    const { ownOriginsOnly } = endpoint
+    if (ownOriginsOnly === true) refuseForeign(headers, needs.ownOrigins)
+    if (ownOriginsOnly === 'or apps' && needs.usesCookies) refuseForeign(headers, needs.allowedOrigins)
+    if (ownOriginsOnly === 'pages' && !isOfProxy(headers)) refuseForeign(headers, needs.pageOrigins)
   }
 
   async function identify(ctx: Context): Promise<Authenticated | null> {
