@@ -56,7 +56,7 @@ export default [
   {
     title: 'used codes leave no place for new ones',
     file: 'src/application/apps/redeem-code.ts',
-    text: 'Math.ceil(maxOpenJourneys / 2)',
+    text: 'Math.floor(maxOpenJourneys / 2)',
     replacement: 'maxOpenJourneys',
     tests: flow,
     only: 'goes on',

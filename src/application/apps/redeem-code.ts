@@ -84,7 +84,7 @@ export class RedeemCode {
     const until = new Date(clock().getTime() + usedSeconds * 1000)
     const sealedSecrets = keyRing.sealCode(use, digest)
     const record = codeRecord({ digest, sealedSecrets, share: null, expiresAt: until })
-    await oauthStates.put(record, Math.ceil(maxOpenJourneys / 2))
+    await oauthStates.put(record, Math.floor(maxOpenJourneys / 2))
   }
 
   async #endFirstUse(bound: BoundCode, backend: Backend): Promise<boolean> {
