@@ -1,18 +1,14 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { eventually } from '../support/eventually.ts'
+import { pythonWith } from '../support/project/python.ts'
 
 const run = promisify(execFile)
 const version = '15.0.5'
-const cache = fileURLToPath(new URL(`../../.cache/fastapi-users-app-${version}`, import.meta.url))
-const python = join(cache, 'bin', 'python')
-const folder = fileURLToPath(new URL('app', import.meta.url))
+export const appFolder = fileURLToPath(new URL('app', import.meta.url))
 
 /** A person whom the application itself has registered (`app/people.py`). */
 export interface FormerPerson {
@@ -36,15 +32,11 @@ export interface FormerPerson {
 /** `DATABASE` as SQLAlchemy writes it, `IDS=integer`, `REDIS`, `SECRET`, `LIFETIME`, `ACME_SITE`. */
 export type AppSettings = Readonly<{ DATABASE: string } & Record<string, string>>
 
-async function install(): Promise<void> {
-  const done = join(cache, 'installed')
-  if (existsSync(done)) return
-  await run('python3', ['-m', 'venv', cache])
-  const drivers = ['uvicorn', 'asyncpg', 'aiosqlite']
-  const wanted = [`fastapi-users[sqlalchemy,beanie,redis,oauth]==${version}`, ...drivers]
-  await run(python, ['-m', 'pip', 'install', '-q', ...wanted])
-  await writeFile(done, '')
-}
+const others = ['uvicorn', 'asyncpg', 'aiosqlite', 'pytest']
+const packages = [`fastapi-users[sqlalchemy,beanie,redis,oauth]==${version}`, ...others]
+
+/** The Python that has fastapi-users and all that `app/` imports. */
+export const formerPython = () => pythonWith(`fastapi-users-app-${version}`, ['install', '-q', ...packages])
 
 const environment = (settings: AppSettings) => ({ ...process.env, ...settings, PYTHONDONTWRITEBYTECODE: '1' })
 
@@ -54,8 +46,8 @@ export async function registerPeople(
   count: number,
   logins: number,
 ): Promise<readonly FormerPerson[]> {
-  await install()
-  const options = { cwd: folder, env: environment(settings), maxBuffer: 1 << 28 }
+  const python = await formerPython()
+  const options = { cwd: appFolder, env: environment(settings), maxBuffer: 1 << 28 }
   const { stdout } = await run(python, ['people.py', String(count), String(logins)], options)
   return JSON.parse(stdout)
 }
@@ -67,11 +59,16 @@ export interface FormerApp {
   stop(): Promise<void>
 }
 
-export async function startFormerApp(settings: AppSettings, port: number): Promise<FormerApp> {
-  await install()
-  const args = ['-m', 'uvicorn', 'app:app', '--port', String(port), '--log-level', 'warning']
+/** Starts the application, or another `module` of a folder. */
+export async function startFormerApp(
+  settings: AppSettings,
+  port: number,
+  { module = 'app:app', cwd = appFolder } = {},
+): Promise<FormerApp> {
+  const python = await formerPython()
+  const args = ['-m', 'uvicorn', module, '--port', String(port), '--log-level', 'warning']
   const child: ChildProcess = spawn(python, args, {
-    cwd: folder,
+    cwd,
     env: environment(settings),
     stdio: ['ignore', 'pipe', 'inherit'],
   })

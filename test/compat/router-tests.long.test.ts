@@ -5,27 +5,26 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { projectFile } from '../support/project/readme-blocks.ts'
+import { pythonWith } from '../support/project/python.ts'
+import { projectFile, projectRoot } from '../support/project/readme-blocks.ts'
 import { scratchFolder } from '../support/services/spawned-service.ts'
 import { type Bridge, startBridge } from './bridge.ts'
 
 const run = promisify(execFile)
 const version = '15.0.5'
-const cache = fileURLToPath(new URL(`../../.cache/fastapi-users-${version}`, import.meta.url))
-const python = join(cache, 'bin', 'python')
+const name = `fastapi-users-${version}`
+const cache = join(projectRoot, '.cache', name)
 
-/** fastapi-users with its tests, which only the source package has. */
-async function install(): Promise<string> {
-  const tests = join(cache, `fastapi_users-${version}`, 'tests')
-  if (!existsSync(tests)) {
-    await run('python3', ['-m', 'venv', cache])
-    const tools = ['pytest', 'pytest-asyncio', 'pytest-mock', 'httpx']
-    await run(python, ['-m', 'pip', 'install', '-q', `fastapi-users[oauth]==${version}`, ...tools])
-    const source = ['--no-deps', '--no-binary', 'fastapi-users', '-d', cache, `fastapi-users==${version}`]
-    await run(python, ['-m', 'pip', 'download', '-q', ...source])
-    await run('tar', ['xzf', join(cache, `fastapi_users-${version}.tar.gz`), '-C', cache])
-  }
-  return tests
+const tools = ['pytest', 'pytest-asyncio', 'pytest-mock', 'httpx']
+const source = ['--no-deps', '--no-binary', 'fastapi-users', '-d', cache, `fastapi-users==${version}`]
+
+/** The Python with fastapi-users, whose tests only the source package has. */
+async function install(): Promise<{ python: string; theirs: string }> {
+  const installing = ['install', '-q', `fastapi-users[oauth]==${version}`, ...tools]
+  const python = await pythonWith(name, installing, ['download', '-q', ...source])
+  const theirs = join(cache, `fastapi_users-${version}`, 'tests')
+  if (!existsSync(theirs)) await run('tar', ['xzf', join(cache, `fastapi_users-${version}.tar.gz`), '-C', cache])
+  return { python, theirs }
 }
 
 describe('the router tests of fastapi-users', () => {
@@ -37,7 +36,7 @@ describe('the router tests of fastapi-users', () => {
 
   it('pass with the preset, except for the cases in the table', async function () {
     this.timeout(1_800_000)
-    const theirs = await install()
+    const { python, theirs } = await install()
     const folder = scratchFolder()
     const tests = join(folder, 'tests')
     await mkdir(tests)

@@ -1,15 +1,12 @@
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { goodPassword } from '../support/http/client.ts'
+import { pythonWith } from '../support/project/python.ts'
 import { patientHasher } from '../support/scenes/hashes.ts'
 
 const run = promisify(execFile)
 const version = '0.3.0'
-const cache = fileURLToPath(new URL(`../../.cache/pwdlib-${version}`, import.meta.url))
-const python = `${cache}/bin/python`
 
 /** As fastapi_users/password.py of 15.0.5 verifies a login. */
 const verification = `
@@ -23,10 +20,7 @@ print([hashes.verify_and_update(sys.argv[1], one)[0] for one in sys.argv[2:]])`
 describe('the way back to fastapi-users', () => {
   it('has hashes that fastapi-users verifies', async function () {
     this.timeout(300_000)
-    if (!existsSync(python)) {
-      await run('python3', ['-m', 'venv', cache])
-      await run(python, ['-m', 'pip', 'install', '-q', `pwdlib[argon2,bcrypt]==${version}`])
-    }
+    const python = await pythonWith(`pwdlib-${version}`, ['install', '-q', `pwdlib[argon2,bcrypt]==${version}`])
     const hasher = patientHasher()
     const hashes = [await hasher.hash(goodPassword), await hasher.hash('another pass phrase')]
     const { stdout } = await run(python, ['-c', verification, goodPassword, ...hashes])
