@@ -56,6 +56,16 @@ describe('the documents', () => {
     }
   })
 
+  it('quote the examples as they are', () => {
+    const quotes = documents.flatMap(({ name, text }) =>
+      blocksOf(text).flatMap(({ marks: [path = ''], text }) =>
+        path.startsWith('examples/') ? [{ name, path, text }] : [],
+      ),
+    )
+    expect(quotes).to.have.length.above(4)
+    for (const { name, path, text } of quotes) expect(projectFile(path), name).to.include(text)
+  })
+
   it('name existing source files', () => {
     const paths = documents.flatMap(({ name, text }) => {
       const prose = text.replace(/^( *)(`{3,})[\s\S]*?^\1\2$/gm, '')

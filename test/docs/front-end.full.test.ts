@@ -171,12 +171,10 @@ describe('docs/front-end.md', () => {
   it('shows how an API in Python learns it, keeps the answer for a while, and knows when it does not know', async function () {
     if (!(await hasPython())) this.skip()
     frontEnd.write('accounts.py', block('python', 'accounts').replace('http://localhost:3000', service.url))
-    frontEnd.write('fastapi_app.py', block('python', 'fastapi'))
     frontEnd.write('use.py', pythonUse)
     const { email } = await register(service.url, 'dan@example.com')
     const [bearer, cookie] = [await logIn(service.url, email), await logInByCookie(service.url, email)]
     const run = promisify(execFile)
-    await run('python3', ['-m', 'py_compile', 'fastapi_app.py'], { cwd: frontEnd.folder })
     const asked = JSON.stringify([{ Authorization: `Bearer ${bearer}` }, { Cookie: cookie }, {}, { Cookie: 'other=1' }])
     const { stdout } = await run('python3', ['use.py', asked], { cwd: frontEnd.folder })
     expect(JSON.parse(stdout)).to.deep.equal({ users: [email, email, null, null], kept: email, others: '1' })
