@@ -230,7 +230,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
   storage
     .command('check')
     .description(
-      'Check the data of SQLite, connection and setup of servers, and own fields; exit code 1 if a store has faults',
+      'Check the data of SQLite, connection and setup of servers, own fields, and former secrets; exit code 1 if a store has faults',
     )
     .action(run(async (options) => (await import('./commands/storage.ts')).checkStorage(options)))
 

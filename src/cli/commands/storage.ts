@@ -1,17 +1,21 @@
 import { join, resolve } from 'node:path'
 import { type OpenOptions, portsFor, type StoreBackend } from '../../adapters/stores/store-backend.ts'
 import { everyOne } from '../../application/every-one.ts'
+import { hasSecret, resolveSecret } from '../../config/composition/master-secret.ts'
 import { rulesOf } from '../../config/composition/ports.ts'
+import { rotationOf } from '../../config/composition/rotate-secret.ts'
 import { distinctStores, namingRoles, placed, pluginOf } from '../../config/plugins/stores.ts'
 import { settingsFault } from '../../config/settings/schema/fault.ts'
 import { asDeclared } from '../../domain/fields.ts'
+import { timers } from '../../lib/timers.ts'
 import { commandOptions, openRole } from '../open-role.ts'
 import { type ExitCode, printed, remark, warn } from '../output.ts'
 import { type GlobalOptions, tenantHere } from '../settings.ts'
 
 /**
  * Checks each store, and writes a mark to see whether it takes writes. Users, sessions and tokens stay as they are. Prints
- * the faults and a summary, and the values that no longer fit the settings. Exit code 1 if a store has a fault.
+ * the faults and a summary, the values that no longer fit the settings, and whether former secrets may go. Exit code 1 if a
+ * store has a fault.
  */
 export async function checkStorage(options: GlobalOptions): Promise<ExitCode> {
   const tenant = await tenantHere(options, { withoutSecret: true })
@@ -26,7 +30,10 @@ export async function checkStorage(options: GlobalOptions): Promise<ExitCode> {
     const text = `${kind} (${roles.join(', ')}): ${faults.length === 0 ? 'ok' : 'has faults'}`
     await printed(options, text, { kind, roles, faults })
   }
-  if (code === 0) await printUnfit(options, tenant)
+  if (code === 0) {
+    await printUnfit(options, tenant)
+    await printFormerSecrets(options, tenant)
+  }
   return code
 }
 
@@ -43,6 +50,33 @@ async function printUnfit(options: GlobalOptions, tenant: Parameters<typeof open
     for await (const { id, email, fields } of everyOne((after) => users.list(pageSize, after))) {
       const unfit = Object.keys(asDeclared(rules, fields).retired).filter((name) => rules.fields.has(name))
       for (const field of unfit) await printed(options, `${id}\t${email}\t${field}\tdoes not fit`, { id, email, field })
+    }
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Prints for each secret that only opens whether a stored value needs it. */
+async function printFormerSecrets(options: GlobalOptions, tenant: Parameters<typeof openRole>[1]): Promise<void> {
+  const { id, settings } = tenant
+  if (!hasSecret(settings) || (await resolveSecret(settings)).former.length === 0) return
+  const handle = await openRole('users', tenant)
+  try {
+    const users = portsFor('users', settings.stores.users.kind, handle)
+    const rotation = await rotationOf({ users, settings, tenant: id, clock: () => new Date(), timers })
+    const until = rotation.formerUntil
+    const mayWait = until !== null && until > new Date()
+    for (const [at, { isBound, users, signingKeys }] of (await rotation.needsOfFormer()).entries()) {
+      const needing = [
+        ...(isBound ? ['the users are bound to it'] : []),
+        ...(users > 0 ? [`provider tokens of ${users} users`] : []),
+        ...(signingKeys > 0 ? [`${signingKeys} signing keys`] : []),
+      ]
+      const isNeeded = needing.length > 0
+      const advice = mayWait ? `remove it after ${until.toISOString()}` : 'remove it, unless it is the next secret'
+      const text = isNeeded ? `${needing.join(', ')}: run "secret rotate"` : `no stored value needs it: ${advice}`
+      const document = { formerSecret: at + 1, isNeeded, isBound, users, signingKeys, until }
+      await printed(options, `former secret ${at + 1}: ${text}`, document)
     }
   } finally {
     await handle.close()

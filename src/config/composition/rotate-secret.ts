@@ -1,12 +1,14 @@
-import { keySetName, resealed } from '../../adapters/credentials/signing/key-set.ts'
+import { keySetName, keysIn, noKeys, resealed } from '../../adapters/credentials/signing/key-set.ts'
 import { derivedKeys, newToken } from '../../adapters/crypto/derived-keys.ts'
 import { deviceTokenSeconds } from '../../adapters/crypto/device-tokens.ts'
 import { providerVault } from '../../adapters/crypto/provider-vault.ts'
 import { rewriteSecrets, secretsIn } from '../../adapters/crypto/secret-file.ts'
 import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import { ChangeUser } from '../../application/change-user.ts'
+import { everyOne } from '../../application/every-one.ts'
 import { oauthStateSeconds } from '../../application/oauth/journey-share.ts'
 import { ResealTokens } from '../../application/oauth/reseal-tokens.ts'
+import type { ProviderVault } from '../../application/ports/provider-vault.ts'
 import type { Timers } from '../../application/ports/timers.ts'
 import type { User } from '../../domain/user.ts'
 import { settingsFault } from '../settings/schema/fault.ts'
@@ -137,6 +139,25 @@ export async function rotationOf({ users: { users, secretMark }, settings, tenan
         return (await note(end)) ? { ...sums, ...endsOf(settings, end.doneAt) } : null
       }
     },
+
+    /**
+     * The stored values that need each secret that only opens, in the order of the settings: the mark of the users, provider tokens
+     * of so many users, and signing keys.
+     */
+    async needsOfFormer() {
+      const formerKeys = master.former.map((secret) => derivedKeys(secret, keyOwnerOf(tenant)))
+      const marks = formerMarksOf(master, tenant)
+      const needs = formerKeys.map(({ providerTokenKey }) => ({ vault: providerVault(providerTokenKey), users: 0 }))
+      for await (const user of everyOne((after) => users.list(pageSize, after))) {
+        for (const need of needs) if (hasTokenOf(user, need.vault)) need.users++
+      }
+      const signingKeys = keysIn((await secretMark.read(keySetName)) ?? noKeys)
+      return formerKeys.map(({ unsealSigningKey }, at) => ({
+        isBound: marks[at] === bound,
+        users: needs[at]?.users ?? 0,
+        signingKeys: signingKeys.filter(({ sealed, kid }) => unsealSigningKey(sealed, kid) !== null).length,
+      }))
+    },
   }
 
   function stepNow(): RotationStep {
@@ -180,6 +201,14 @@ export async function rotationOf({ users: { users, secretMark }, settings, tenan
       if (anew === null || (await secretMark.exchange(keySetName, stored, anew))) return
     }
   }
+}
+
+function hasTokenOf({ id, oauthAccounts }: User, vault: ProviderVault): boolean {
+  return oauthAccounts.some(({ provider, sealedAccessToken, sealedRefreshToken }) =>
+    [sealedAccessToken, sealedRefreshToken].some(
+      (sealed) => sealed !== null && vault.unseal(sealed, id, provider) !== null,
+    ),
+  )
 }
 
 /** The ends of the last credential and of the last device cookie that a former secret may have signed until then. */

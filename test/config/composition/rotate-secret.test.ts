@@ -94,6 +94,27 @@ describe('a rotation of the secret', () => {
     expect(later?.formerUntil).to.deep.equal(new Date('2030-01-01T03:00:00Z'))
   })
 
+  it('tells which former secrets a stored value needs', async () => {
+    const { rotation, users, secretMark, sealedBy, clock } = await scene()
+    await rotation(ofOld)
+    const gone = `gone ${goodSecret}`
+    const { sealSigningKey } = derivedKeys(goodSecret)
+    const unused = { isBound: false, users: 0, signingKeys: 0 }
+    await secretMark.replace(
+      JSON.stringify({ keys: [{ kid: 'a', sealed: sealSigningKey(Buffer.from('key'), 'a') }] }),
+      keySetName,
+    )
+    for (const user of [sealedBy(goodSecret), sealedBy(goodSecret), sealedBy(next), sealedBy(gone)]) {
+      await users.insert(user, [])
+    }
+    const given = { secret: next, formerSecrets: [goodSecret, gone, `unused ${goodSecret}`] }
+    const before = await (await rotation(given)).needsOfFormer()
+    expect(before).to.deep.equal([{ isBound: true, users: 2, signingKeys: 1 }, { ...unused, users: 1 }, unused])
+    await (await rotation(given)).reseal(quiet)
+    clock.advance(1)
+    expect(await (await rotation(given)).needsOfFormer()).to.deep.equal([unused, unused, unused])
+  })
+
   it('waits while a caller refreshes a provider token', async () => {
     const { rotation, users, sealedBy, clock } = await scene()
     await rotation(ofOld)
