@@ -45,7 +45,7 @@ export async function call(url: string, method: string, path: string, sent: Sent
 }
 
 /** Repeats a request while it is answered with 503: on a busy machine the first one of a tenant may be. */
-export async function untilAvailable(ask: () => Promise<Answer>): Promise<Answer> {
+export async function untilAvailable<A extends Pick<Answer, 'status'>>(ask: () => Promise<A>): Promise<A> {
   for (const deadline = performance.now() + 60_000; ; await delay(200)) {
     const answer = await ask()
     if (answer.status !== 503 || performance.now() > deadline) return answer
