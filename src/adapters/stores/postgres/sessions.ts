@@ -2,34 +2,55 @@ import type { SessionStore } from '../../../application/ports/stores/session-sto
 import type { UserId } from '../../../domain/ids.ts'
 import { expiryOf, type Session } from '../../../domain/session.ts'
 import type { Connection } from './connection/connection.ts'
+import { dateOf, epoch, jsonRow } from './json-row.ts'
 
-interface SessionRow {
-  readonly digest: string
-  readonly user_id: UserId
-  readonly generation: number
-  readonly sid: string
-  readonly proved_at: Date
-  readonly methods: readonly string[]
-  readonly created_at: Date
-  readonly seen_at: Date
-  readonly idle_seconds: number | null
-  readonly ends_at: Date
-  readonly network: string | null
-  readonly browser: string | null
-  readonly system: string | null
+const session = jsonRow([
+  'digest',
+  'user_id',
+  'generation',
+  'sid',
+  epoch('proved_at'),
+  'methods',
+  epoch('created_at'),
+  epoch('seen_at'),
+  'idle_seconds',
+  epoch('ends_at'),
+  'network',
+  'browser',
+  'system',
+])
+
+interface Row {
+  readonly found: readonly [
+    digest: string,
+    userId: UserId,
+    generation: number,
+    sid: string,
+    provedAt: number,
+    methods: readonly string[],
+    createdAt: number,
+    seenAt: number,
+    idleSeconds: number | null,
+    endsAt: number,
+    network: string | null,
+    browser: string | null,
+    system: string | null,
+  ]
 }
 
-const columns =
-  'digest, user_id, generation, sid, proved_at, methods, created_at, seen_at, idle_seconds, ends_at, network, browser, system'
+const find = `SELECT ${session} FROM @sessions WHERE digest = $1 AND expires_at > $2`
+const list = `SELECT ${session} FROM @sessions WHERE user_id = $1 AND expires_at > $2 ORDER BY created_at DESC LIMIT $3`
 const put = `
   INSERT INTO @sessions (digest, user_id, generation, sid, proved_at, methods, created_at, seen_at, idle_seconds, ends_at,
     expires_at, network, browser, system)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
   ON CONFLICT (digest) DO UPDATE SET user_id = $2, generation = $3, sid = $4, proved_at = $5, methods = $6, created_at = $7,
     seen_at = $8, idle_seconds = $9, ends_at = $10, expires_at = $11, network = $12, browser = $13, system = $14`
+const columns =
+  'digest, user_id, generation, sid, proved_at, methods, created_at, seen_at, idle_seconds, ends_at, network, browser, system, expires_at'
 const putAll = `
-  INSERT INTO @sessions (${columns}, expires_at)
-  SELECT ${columns}, expires_at FROM jsonb_to_recordset($1) AS one (digest text, user_id text, generation bigint, sid text,
+  INSERT INTO @sessions (${columns})
+  SELECT ${columns} FROM jsonb_to_recordset($1) AS one (digest text, user_id text, generation bigint, sid text,
     proved_at timestamptz, methods text[], created_at timestamptz, seen_at timestamptz, idle_seconds double precision,
     ends_at timestamptz, network text, browser text, system text, expires_at timestamptz)`
 // A use changes nothing if a later one is recorded, or if the session had ended. `least` ignores a limit that is NULL.
@@ -65,8 +86,7 @@ export function postgresSessions({ all, one, change, sweep, now }: Connection): 
     },
 
     async find(digest) {
-      const find = `SELECT ${columns} FROM @sessions WHERE digest = $1 AND expires_at > $2`
-      const row = await one<SessionRow>(find, [digest, now()])
+      const row = await one<Row>(find, [digest, now()])
       return row === undefined ? null : fromRow(row)
     },
 
@@ -80,8 +100,7 @@ export function postgresSessions({ all, one, change, sweep, now }: Connection): 
     },
 
     async listOf(userId, limit) {
-      const list = `SELECT ${columns} FROM @sessions WHERE user_id = $1 AND expires_at > $2 ORDER BY created_at DESC LIMIT $3`
-      return (await all<SessionRow>(list, [userId, now(), limit ?? null])).map(fromRow)
+      return (await all<Row>(list, [userId, now(), limit ?? null])).map(fromRow)
     },
 
     async removeAllOf(userId) {
@@ -92,7 +111,7 @@ export function postgresSessions({ all, one, change, sweep, now }: Connection): 
   }
 }
 
-function toRow(session: Session): SessionRow & { readonly expires_at: Date } {
+function toRow(session: Session) {
   return {
     digest: session.digest,
     user_id: session.userId,
@@ -111,20 +130,22 @@ function toRow(session: Session): SessionRow & { readonly expires_at: Date } {
   }
 }
 
-function fromRow(row: SessionRow): Session {
+function fromRow({ found }: Row): Session {
+  const [digest, userId, generation, sid, provedAt, methods, createdAt, seenAt, idleSeconds, endsAt, ...device] = found
+  const [network, browser, system] = device
   return {
-    digest: row.digest,
-    userId: row.user_id,
-    generation: row.generation,
-    sid: row.sid,
-    provedAt: row.proved_at,
-    methods: row.methods,
-    createdAt: row.created_at,
-    seenAt: row.seen_at,
-    idleSeconds: row.idle_seconds,
-    endsAt: row.ends_at,
-    network: row.network,
-    browser: row.browser,
-    system: row.system,
+    digest,
+    userId,
+    generation,
+    sid,
+    provedAt: dateOf(provedAt),
+    methods,
+    createdAt: dateOf(createdAt),
+    seenAt: dateOf(seenAt),
+    idleSeconds,
+    endsAt: dateOf(endsAt),
+    network,
+    browser,
+    system,
   }
 }

@@ -10,34 +10,51 @@ import { fieldsJson, parseFields } from '../field-json.ts'
 import { accountKey } from './account-key.ts'
 import type { Connection, Queries, Steps } from './connection/connection.ts'
 import { insertAll } from './insert-all.ts'
+import { dateOf, epoch, jsonRow } from './json-row.ts'
 import { unlessLost } from './lost-answers.ts'
 import { othersObjects } from './others-objects.ts'
 import { appended, eventValues, roomValues, waitingOf } from './waiting-events.ts'
 
 interface UserRow {
-  /** A number if the ids are integers. */
-  readonly id: UserId | number
-  readonly email: Email
-  readonly is_active: boolean
-  readonly is_superuser: boolean
-  readonly is_verified: boolean
-  readonly created_at: Date
-  readonly password_hash: string | null
-  readonly password_version: number
-  readonly is_owner_proved: boolean
-  readonly generation: number
-  readonly kept_sid: string | null
-  readonly ended_until: Date | null
-  readonly oauth_accounts: string
-  readonly fields: string | null
-  readonly imported: string | null
-  readonly version: number
+  readonly found: readonly [
+    id: UserId,
+    email: Email,
+    isActive: boolean,
+    isSuperuser: boolean,
+    isVerified: boolean,
+    createdAt: number,
+    passwordHash: string | null,
+    passwordVersion: number,
+    isOwnerProved: boolean,
+    generation: number,
+    keptSid: string | null,
+    endedUntil: number | null,
+    oauthAccounts: string,
+    fields: string | null,
+    imported: string | null,
+    version: number,
+  ]
 }
 
-const users = `
-  SELECT user_id AS id, email, is_active, is_superuser, is_verified, created_at, password_hash, password_version,
-    is_owner_proved, generation, kept_sid, ended_until, oauth_accounts, fields, imported, version
-  FROM @user_private`
+const user = jsonRow([
+  'user_id::text',
+  'email',
+  'is_active',
+  'is_superuser',
+  'is_verified',
+  epoch('created_at'),
+  'password_hash',
+  'password_version',
+  'is_owner_proved',
+  'generation',
+  'kept_sid',
+  epoch('ended_until'),
+  'oauth_accounts',
+  'fields',
+  'imported',
+  'version',
+])
+const users = `SELECT ${user} FROM @user_private`
 const byId = `${users} WHERE user_id = $1`
 const byEmail = `${users} WHERE email_key = $1`
 const byAccount = `${users} WHERE user_id = (SELECT user_id FROM @oauth_claims WHERE account = $1)`
@@ -144,7 +161,7 @@ export function postgresUsers(connection: Connection, warn: (message: string) =>
   const { all, one, operation, takenKey, now } = connection
   const { namingTriggers, referenceOf } = othersObjects(connection)
 
-  const user = async (text: string, ...keys: string[]): Promise<User | null> => {
+  const found = async (text: string, ...keys: string[]): Promise<User | null> => {
     const row = await one<UserRow>(text, keys)
     return row === undefined ? null : fromRow(row)
   }
@@ -199,10 +216,10 @@ export function postgresUsers(connection: Connection, warn: (message: string) =>
 
   return {
     // The server refuses to compare an id of another kind, which a session of a former store may have.
-    find: async (id) => (kindOf(id) === connection.ids() ? await user(byId, id) : null),
-    findByEmail: (key) => user(byEmail, key),
-    findByOAuthAccount: (provider, accountId) => user(byAccount, accountKey({ provider, accountId })),
-    findByField: (field, key) => user(byField, field, key),
+    find: async (id) => (kindOf(id) === connection.ids() ? await found(byId, id) : null),
+    findByEmail: (key) => found(byEmail, key),
+    findByOAuthAccount: (provider, accountId) => found(byAccount, accountKey({ provider, accountId })),
+    findByField: (field, key) => found(byField, field, key),
 
     insert: (user, events) =>
       unlessTaken(user, events, async ({ one }) => {
@@ -296,22 +313,24 @@ function fieldValues({ fields, imported }: User): readonly unknown[] {
   ]
 }
 
-function fromRow(row: UserRow): User {
+function fromRow({ found }: UserRow): User {
+  const [id, email, isActive, isSuperuser, isVerified, createdAt, passwordHash, passwordVersion, ...others] = found
+  const [isOwnerProved, generation, keptSid, endedUntil, oauthAccounts, fields, imported, version] = others
   return {
-    id: String(row.id) as UserId, // safe: a store writes ids there and nothing else
-    email: row.email,
-    passwordHash: row.password_hash,
-    passwordVersion: row.password_version,
-    isActive: row.is_active,
-    isSuperuser: row.is_superuser,
-    isVerified: row.is_verified,
-    isOwnerProved: row.is_owner_proved,
-    sessions: { generation: row.generation, keptSid: row.kept_sid },
-    endedUntil: row.ended_until,
-    oauthAccounts: parseAccounts(row.oauth_accounts),
-    fields: parseFields(row.fields),
-    imported: row.imported === null ? null : JSON.parse(row.imported), // safe: a store writes it
-    createdAt: row.created_at,
-    version: row.version,
+    id,
+    email,
+    passwordHash,
+    passwordVersion,
+    isActive,
+    isSuperuser,
+    isVerified,
+    isOwnerProved,
+    sessions: { generation, keptSid },
+    endedUntil: endedUntil === null ? null : dateOf(endedUntil),
+    oauthAccounts: parseAccounts(oauthAccounts),
+    fields: parseFields(fields),
+    imported: imported === null ? null : JSON.parse(imported), // safe: a store writes it
+    createdAt: dateOf(createdAt),
+    version,
   }
 }
