@@ -1,4 +1,5 @@
 import type { Email } from './email.ts'
+import { type Factors, noFactors } from './factors.ts'
 import type { ShownFields } from './field-types.ts'
 import { noFields, type UserFields } from './fields.ts'
 import { kindOf, type UserId } from './ids.ts'
@@ -50,6 +51,7 @@ export interface User {
   readonly endedUntil: Date | null
   /** Accounts at providers that log this user in. Each belongs to at most one user. */
   readonly oauthAccounts: readonly OAuthAccount[]
+  readonly factors: Factors
   /** The values of the fields that the deployer declares. */
   readonly fields: UserFields
   /** `null` for a user who was created here. */
@@ -91,6 +93,7 @@ export function newUser(id: UserId, email: Email, passwordHash: string | null, c
     sessions: { generation: kindOf(id) === 'integer' ? createdAt.getTime() : 0, keptSid: null },
     endedUntil: null,
     oauthAccounts: [],
+    factors: noFactors,
     fields: noFields,
     imported: null,
     createdAt,

@@ -1,0 +1,28 @@
+/** The second factors of a user: proofs beside the password or the account at a provider. */
+export interface Factors {
+  /** Codes by an authenticator app (RFC 6238); `null` without one. */
+  readonly totp: Totp | null
+  /** `null` where there are none. They go with the last factor. */
+  readonly recovery: RecoveryCodes | null
+}
+
+export interface Totp {
+  /** The shared secret, sealed for this user. */
+  readonly sealedSecret: string
+  /** The time step of the last accepted code. Codes of this step and of earlier ones are refused (RFC 6238 section 5.2). */
+  readonly lastStep: number
+  /** Milliseconds since 1970. */
+  readonly addedAt: number
+}
+
+/** One-time codes for a user who has lost the other factors. */
+export interface RecoveryCodes {
+  /** A random key of this set, sealed for this user. A change of the master secret seals it anew, so the codes stay. */
+  readonly sealedKey: string
+  /** HMACs of the unused codes, by the key. A plain digest of 50 bits could be searched in a day. */
+  readonly digests: readonly string[]
+}
+
+export const noFactors: Factors = { totp: null, recovery: null }
+
+export const hasFactor = ({ factors }: { readonly factors: Factors }): boolean => factors.totp !== null
