@@ -89,6 +89,7 @@ export {
 } from './domain/events.ts'
 export type { FieldValue, FieldValues } from './domain/field.ts'
 export type { GivenFields, HiddenFields, OwnFields, PrivateFields, ShownFields } from './domain/field-types.ts'
+export { type Factors, noFactors } from './domain/factors.ts'
 export { noFields, type UserFields } from './domain/fields.ts'
 export {
   type EventId,

@@ -1,3 +1,5 @@
+import type { UserId } from './ids.ts'
+
 /** The second factors of a user: proofs beside the password or the account at a provider. */
 export interface Factors {
   /** Codes by an authenticator app (RFC 6238); `null` without one. */
@@ -26,3 +28,9 @@ export interface RecoveryCodes {
 export const noFactors: Factors = { totp: null, recovery: null }
 
 export const hasFactor = ({ factors }: { readonly factors: Factors }): boolean => factors.totp !== null
+
+/** The text to which `Totp.sealedSecret` is bound, so that it opens for its user alone. */
+export const totpBinding = (id: UserId): string => `totp of ${id}`
+
+/** The text to which `RecoveryCodes.sealedKey` is bound. */
+export const recoveryBinding = (id: UserId): string => `recovery of ${id}`

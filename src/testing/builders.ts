@@ -3,6 +3,7 @@ import type { Credential } from '../application/ports/credentials.ts'
 import { nobody } from '../domain/actor.ts'
 import { type Email, emailKey } from '../domain/email.ts'
 import { type AccountEvent, accountEvent } from '../domain/events.ts'
+import type { Factors } from '../domain/factors.ts'
 import { type EventId, kindOf, type UserId } from '../domain/ids.ts'
 import type { OAuthAccount } from '../domain/oauth-account.ts'
 import type { OAuthState } from '../domain/oauth-state.ts'
@@ -24,7 +25,10 @@ export function idOfAnotherKind({ id }: User): UserId {
   return (kindOf(id) === 'uuid' ? '42' : randomUUID()) as UserId
 }
 
-/** A user without zero values, except `isSuperuser`, so that a test notices each field that a store does not keep. */
+/**
+ * A user without zero values, so that a test notices each field that a store does not keep. `isSuperuser` is `false`, and there
+ * are no `factors`, because a login then needs more than a password.
+ */
 export function aUser(fields: Partial<User> = {}): User {
   const id = makeId()
   return {
@@ -48,6 +52,14 @@ export function aUser(fields: Partial<User> = {}): User {
     },
     imported: { generation: 5, hashText: `$2b$12$${random()}`, digest: digest(), version: 2 },
     ...fields,
+  }
+}
+
+/** A second factor with recovery codes. */
+export function someFactors(): Factors {
+  return {
+    totp: { sealedSecret: `sealed-${random()}`, lastStep: 61_000_000, addedAt: Date.now() },
+    recovery: { sealedKey: `sealed-${random()}`, digests: [digest(), digest()] },
   }
 }
 

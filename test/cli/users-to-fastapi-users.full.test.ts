@@ -9,7 +9,7 @@ import { noFields } from '../../src/domain/fields.ts'
 import type { UserId } from '../../src/domain/ids.ts'
 import { newUser, type User, withPassword } from '../../src/domain/user.ts'
 import { openStore } from '../../src/index.ts'
-import { anAccount } from '../../src/testing/builders.ts'
+import { anAccount, someFactors } from '../../src/testing/builders.ts'
 import { portcullis } from '../support/process/command-line.ts'
 import { postgresObstacle, sharedPostgres } from '../support/servers/postgres-server.ts'
 import { goodSecret } from '../support/services/settings.ts'
@@ -82,7 +82,9 @@ describe('portcullis users export --to-fastapi-users', () => {
     await store.close()
     const { code, out, err } = await run('--tokens-table', 'accesstoken', '--field', 'plan=tariff', file)
     expect([code, out]).to.deep.equal([0, `2 new users and 1 changed ones in ${file}\n`])
-    expect(err).to.match(/deleted here are still there/)
+    expect(err)
+      .to.match(/deleted here are still there/)
+      .and.not.include('second factor')
   })
 
   /** The rows of an app that has the imported users, with their links and sessions as before the move. */
@@ -138,6 +140,23 @@ describe('portcullis users export --to-fastapi-users', () => {
     requireRows((await client.query<Row>(rows)).rows)
     await client.end()
     await server.drop(url)
+  })
+
+  it('tells of users with a second factor, which they lack there', async () => {
+    const store = await openStore({ kind: 'sqlite', dataFolder: join(folder, 'data') })
+    const same = people.find(({ email }) => email === 'same@example.com') ?? expect.fail('nobody')
+    const version = same.version + 1
+    const moved = { ...same, factors: someFactors(), imported: same.imported && { ...same.imported, version } }
+    expect(await store.users.replace(moved, [])).to.equal('stored')
+    await store.close()
+    const again = join(folder, 'again.sql')
+    const { code, out, err } = await run('--json', again)
+    expect([code, JSON.parse(out)]).to.deep.equal([0, { file: again, created: 2, changed: 1, withFactor: 1 }])
+    expect(err).to.include(`1 users have a second factor here, and none there: ${again} has a comment with each id`)
+    const told = readFileSync(again, 'utf8')
+      .split('\n')
+      .filter((line) => line.includes('second factor'))
+    expect(told).to.deep.equal([`-- ${same.id} has a second factor here, and none there.`])
   })
 
   it('writes a file that others cannot read, and never over another', async () => {

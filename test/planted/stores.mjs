@@ -9,6 +9,28 @@ export default [
     tests: ['test/adapters/stores/mongo.full.test.ts'],
   },
   {
+    title: 'an older release opens users with second factors, and asks for none',
+    file: 'src/adapters/stores/sqlite/migrations/0013-second-factors.ts',
+    text: '  excludesOlder: true,\n',
+    replacement: '',
+    tests: ['test/adapters/stores/sqlite.test.ts'],
+  },
+  {
+    title: 'a removed user leaves the second factor in MongoDB',
+    file: 'src/adapters/stores/mongo/documents.ts',
+    text: 'Object.keys(writtenFields(user))]',
+    replacement: "Object.keys(writtenFields(user)).filter((name) => name !== 'factors')]",
+    tests: ['test/adapters/stores/mongo.full.test.ts'],
+    only: 'second factors',
+  },
+  {
+    title: 'a change of the secret locks out users with second factors',
+    file: 'src/application/reseal-user.ts',
+    text: 'plain === null ? sealed : keyRing.sealFactor(plain, binding)',
+    replacement: 'plain === null ? keyRing.sealFactor(sealed, binding) : sealed',
+    tests: ['test/config/composition/rotate-secret.test.ts'],
+  },
+  {
     title: 'other users of the machine can read the database',
     file: 'src/adapters/stores/sqlite/connection.ts',
     text: ', fileMustExist: true',

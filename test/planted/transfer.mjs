@@ -14,6 +14,21 @@ export default [
     ...records,
   },
   {
+    title: 'an import stores a second factor that nobody can use',
+    file: `${engine}/arrived-user.ts`,
+    text: 'if (origin.isSealedByOther && record.factors',
+    replacement: 'if (origin.digest === null && record.factors',
+    tests: ['test/transfer/records.full.test.ts'],
+    only: 'another secret',
+  },
+  {
+    title: 'an import leaves a second factor out',
+    file: `${engine}/arrived-user.ts`,
+    text: 'record.factors ?? existing?.factors ?? noFactors',
+    replacement: 'noFactors',
+    ...records,
+  },
+  {
     title: 'an import keeps reset tokens of an older password',
     file: `${engine}/arrived-user.ts`,
     text: 'existing.passwordVersion + 1',

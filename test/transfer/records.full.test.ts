@@ -17,10 +17,11 @@ import { noCounts, sumOf } from '../../src/application/transfer/import-progress.
 import { type ImportedBatch, ImportUsers } from '../../src/application/transfer/import-users.ts'
 import { loadSettings } from '../../src/config/settings/load.ts'
 import type { Email } from '../../src/domain/email.ts'
+import { noFactors } from '../../src/domain/factors.ts'
 import { noFieldRules, noFields } from '../../src/domain/fields.ts'
 import type { UserId } from '../../src/domain/ids.ts'
 import { endSessions, isAlive, isAsImported, withPassword } from '../../src/domain/user.ts'
-import { anAccount, aSession, aUser } from '../../src/testing/builders.ts'
+import { anAccount, aSession, aUser, someFactors } from '../../src/testing/builders.ts'
 import { changeUserOf, recording } from '../support/scenes/delivery.ts'
 import { skipIfMissing } from '../support/servers/obstacles.ts'
 import { scratchFolder } from '../support/services/spawned-service.ts'
@@ -76,6 +77,7 @@ function arriving(fields: Partial<ArrivingUser> = {}): ArrivingUser {
     isOwnerProved: true,
     createdAt: null,
     lastLoginAt: null,
+    factors: null,
     fields: {},
     accounts: [],
     sessions: [],
@@ -186,6 +188,22 @@ describe('an export of users', () => {
     expect(found?.oauthAccounts[0]?.sealedAccessToken).to.equal('')
     await store.close()
   })
+
+  it('brings no user with a second factor to a deployment with another secret, and reports each', async () => {
+    const store = await sqliteUnderTest.open()
+    const { users } = targetOf(store)
+    const [before, after] = [arriving({ factors: someFactors() }), arriving({ factors: someFactors() })]
+    await imported(store, { ...sourceOf([before]), sealedBy })
+    const source = sourceOf([{ ...before, factors: someFactors() }, after, arriving({ factors: noFactors })])
+    const { counts, problems } = await imported(store, { ...source, sealedBy: 'another secret' })
+    expect([counts.stored, counts.refused]).to.deep.equal([1, 2])
+    for (const { isStored, problems: words } of problems) {
+      expect([isStored, words.join()]).to.match(/^false,another secret has encrypted the second factor/)
+    }
+    expect((await users.find(before.id as never))?.factors).to.deep.equal(before.factors)
+    expect(await users.find(after.id as never)).to.equal(null)
+    await store.close()
+  })
 })
 
 /** Users of every kind with sessions, and ended ids. */
@@ -200,6 +218,7 @@ async function fill(opened: Opened): Promise<void> {
       oauthAccounts: at < 50 ? oauthAccounts : [],
       fields:
         at === 2 ? { ...noFields, retired: { nickname: 'Ada', age: 36, tags: ['ü', 'b'], isMember: true } } : noFields,
+      factors: at === 5 ? someFactors() : noFactors,
       endedUntil: at === 3 ? new Date(now + 60_000) : null,
       imported: at === 4 ? { generation: 7, hashText: 'of the former system', digest: 'x', version: 1 } : null,
       passwordVersion: 1,
@@ -289,6 +308,19 @@ for (const { name, start, open } of suites) {
       expect([(await user(one.id))?.isActive, (await user(other.id))?.isActive]).to.deep.equal([false, true])
       // Reset tokens of the password before do not set another one.
       expect((await user(one.id))?.passwordVersion).to.equal(2)
+    })
+
+    it('follows the second factors of a file, and keeps them if the source has none of its own', async () => {
+      const [record, factors] = [arriving({ factors: someFactors() }), someFactors()]
+      const password = { passwordHash: goodHash.replace('aaa', 'bbb') }
+      const seen = []
+      for (const next of [record, { ...record, factors }, { ...record, ...password, factors: null }]) {
+        await imported(store, { ...sourceOf([next]), sealedBy })
+        seen.push((await user(record.id))?.factors)
+      }
+      await imported(store, { ...sourceOf([{ ...record, factors: noFactors }]), sealedBy })
+      seen.push((await user(record.id))?.factors)
+      expect(seen).to.deep.equal([record.factors, factors, factors, noFactors])
     })
 
     it('never brings back a session that was ended here', async () => {

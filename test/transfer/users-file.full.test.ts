@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { digestOf, lineOf } from '../../src/adapters/transfer/records.ts'
 import { sumOf } from '../../src/application/transfer/import-progress.ts'
+import { noFactors } from '../../src/domain/factors.ts'
 import { eventually } from '../support/eventually.ts'
 import { goodPassword, logIn, register } from '../support/http/client.ts'
 import { rounds } from '../support/mocha/long.ts'
@@ -160,6 +161,7 @@ function fileOf(count: number): string {
       isOwnerProved: at % 2 === 0,
       createdAt: new Date(1_700_000_000_000 + at),
       lastLoginAt: at % 3 === 0 ? new Date(1_710_000_000_000 + at) : null,
+      factors: noFactors,
       fields: {},
       accounts: [],
       sessions: [],

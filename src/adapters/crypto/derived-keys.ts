@@ -16,6 +16,7 @@ type KeyPurpose =
   | 'provider tokens'
   | 'device tokens'
   | 'signing keys'
+  | 'second factors'
 
 export interface DerivedKeys extends KeyRing {
   readonly jwtKey: KeyObject
@@ -68,6 +69,7 @@ export function derivedKeys(
   const journeyKeys = keysFor('journeys')
   const signingKeyKeys = keysFor('signing keys')
   const codeKeys = keysFor('app codes')
+  const factorKeys = keysFor('second factors')
   const [jwtKey, ...jwtKeys] = keysFor('jwt')
   const [providerTokenKey, ...providerTokenKeys] = keysFor('provider tokens')
   const [deviceTokenKey, ...deviceTokenKeys] = keysFor('device tokens')
@@ -129,6 +131,14 @@ export function derivedKeys(
     unsealCode(sealed, digest) {
       const plain = open(codeKeys, Buffer.from(sealed, 'base64url'), Buffer.from(digest))
       return plain === null ? null : JSON.parse(plain.toString())
+    },
+
+    sealFactor(plain, binding) {
+      return seal(factorKeys[0], Buffer.from(plain), Buffer.from(binding)).toString('base64url')
+    },
+
+    unsealFactor(sealed, binding) {
+      return open(factorKeys, Buffer.from(sealed, 'base64url'), Buffer.from(binding))?.toString() ?? null
     },
 
     jwtKey,

@@ -49,6 +49,19 @@ const session = Type.Object({
   system: orNull(text),
 })
 
+const sealed = Type.String({ pattern: '^[\\w-]{1,1000}$' })
+
+const factors = Type.Object({
+  totp: orNull(
+    Type.Object({
+      sealedSecret: sealed,
+      lastStep: Type.Integer({ minimum: 0 }),
+      addedAt: Type.Integer({ minimum: 0 }),
+    }),
+  ),
+  recovery: orNull(Type.Object({ sealedKey: sealed, digests: Type.Array(sealed, { maxItems: 100 }) })),
+})
+
 const user = Type.Object({
   type: Type.Literal('user'),
   id: text,
@@ -60,6 +73,7 @@ const user = Type.Object({
   isOwnerProved: flag,
   createdAt: orNull(time),
   lastLoginAt: orNull(time),
+  factors,
   fields: Type.Record(text, Type.Union([text, Type.Number(), flag, Type.Array(text)])),
   accounts: Type.Array(account),
   sessions: Type.Array(session),

@@ -32,6 +32,7 @@ export interface UserExport {
   readonly fields: FieldValues
   /** Values of fields that are no longer declared; `null` for the user, because they may have been private. */
   readonly formerFields: FieldValues | null
+  readonly factors: readonly { readonly type: 'totp'; readonly addedAt: Date }[]
   readonly accounts: readonly Pick<
     OAuthAccount,
     'id' | 'provider' | 'accountId' | 'accountEmail' | 'vouchedEmail' | 'expiresAt'
@@ -52,6 +53,7 @@ export class ExportUser {
     requireRight(needs, by, 'export_account', target)
     const { id, email, isActive, isSuperuser, isVerified, isOwnerProved, createdAt } = target
     const { shown, hidden, retired } = target.fields
+    const { totp } = target.factors
     const seesPrivate = by.type !== undefined
     return {
       id,
@@ -65,6 +67,7 @@ export class ExportUser {
       lastLoginAt: await loginTimes.lastLogin(id),
       fields: seesPrivate ? { ...shown, ...hidden } : shown,
       formerFields: seesPrivate ? retired : null,
+      factors: totp === null ? [] : [{ type: 'totp', addedAt: new Date(totp.addedAt) }],
       accounts: target.oauthAccounts.map(({ id, provider, accountId, accountEmail, vouchedEmail, expiresAt }) => {
         return { id, provider, accountId, accountEmail, vouchedEmail, expiresAt }
       }),

@@ -46,4 +46,10 @@ export interface KeyRing {
 
   /** `null` for a text that none of the secrets sealed for this key. */
   unsealCode(sealed: string, digest: string): object | null
+
+  /** Encrypts a secret of a second factor, and binds it to `binding`: its kind and its user. */
+  sealFactor(plain: string, binding: string): string
+
+  /** `null` for a text that none of the secrets sealed for this binding. */
+  unsealFactor(sealed: string, binding: string): string | null
 }

@@ -1,3 +1,4 @@
+import type { Factors } from '../../domain/factors.ts'
 import type { Session } from '../../domain/session.ts'
 
 /** A user as another system or a file describes it. Nothing of it was checked. */
@@ -14,6 +15,8 @@ export interface ArrivingUser {
   /** `null`: the time of the import. */
   readonly createdAt: Date | null
   readonly lastLoginAt: Date | null
+  /** Encrypted as a store has them; `null` for a system without second factors: then users keep the ones that they have here. */
+  readonly factors: Factors | null
   /** Values of own fields, under the names of the settings. */
   readonly fields: Readonly<Record<string, unknown>>
   readonly accounts: readonly ArrivingAccount[]

@@ -1,4 +1,5 @@
 import type { Email, ParsedEmail } from '../../domain/email.ts'
+import { hasFactor, noFactors } from '../../domain/factors.ts'
 import { type FieldRules, maxFieldBytes, noFields, withKeys } from '../../domain/fields.ts'
 import { type IdKind, kindOf, parseUserId, type UserId } from '../../domain/ids.ts'
 import type { OAuthAccount } from '../../domain/oauth-account.ts'
@@ -33,7 +34,7 @@ export interface Arrived {
 export interface Origin {
   readonly digest: string
   readonly hasHashes: boolean
-  /** Whether another master secret than ours has encrypted its tokens. */
+  /** Whether another master secret than ours has encrypted its tokens and factors. */
   readonly isSealedByOther: boolean
   /** Whether a user of an earlier import was deleted here. */
   readonly mayBeDeleted: boolean
@@ -57,6 +58,11 @@ export function arrivedUser(
   if (id === null) return { objection: `the id is no ${ids}` }
   const parsed = parseEmail(record.email)
   if ('objection' in parsed) return { objection: `the address is refused: ${parsed.objection}` }
+  const factors = record.factors ?? existing?.factors ?? noFactors
+  // Nobody could use the factor, and without it the password alone would be enough.
+  if (origin.isSealedByOther && record.factors !== null && hasFactor({ factors })) {
+    return { objection: 'another secret has encrypted the second factor: set the secret of the source' }
+  }
 
   const remarks = [...(record.lacks ?? [])]
   const remark = (text: string): void => void remarks.push(text)
@@ -76,6 +82,7 @@ export function arrivedUser(
     sessions: { generation: sessions.generation, keptSid: sessions.keptSid },
     endedUntil: record.credentials?.endedUntil ?? existing?.endedUntil ?? null,
     oauthAccounts: keptAccounts(needs, id, record, origin.isSealedByOther, existing, remark),
+    factors,
     fields: keptFields(needs, record, remark),
     imported: {
       generation: record.former === null ? null : sessions.generation,

@@ -1,3 +1,4 @@
+import type { Factors } from '../../domain/factors.ts'
 import type { Session } from '../../domain/session.ts'
 import type { User } from '../../domain/user.ts'
 import { everyOne } from '../every-one.ts'
@@ -63,6 +64,7 @@ export class ExportUsers {
       isOwnerProved,
       createdAt,
       lastLoginAt,
+      factors: factorsOf(user),
       fields: fieldsOf(user),
       accounts: user.oauthAccounts.map((account) => ({
         id: account.id,
@@ -88,7 +90,15 @@ function fieldsOf({ fields: { shown, hidden, retired } }: User): ArrivingUser['f
   return Object.fromEntries(all.filter(([, value]) => value !== null).sort(([one], [other]) => (one < other ? -1 : 1)))
 }
 
-/** The members in an order of its own, so that the lines of two exports are equal. */
+/** The members in an order of their own, so that the lines of two exports are equal. */
+function factorsOf({ factors: { totp, recovery } }: User): Factors {
+  return {
+    totp: totp && { sealedSecret: totp.sealedSecret, lastStep: totp.lastStep, addedAt: totp.addedAt },
+    recovery: recovery && { sealedKey: recovery.sealedKey, digests: recovery.digests },
+  }
+}
+
+/** As `factorsOf`. */
 function recordOfSession(session: Session): ArrivingSession {
   return {
     digest: session.digest,

@@ -75,7 +75,7 @@ async function rotated(rotation: Rotation, options: Options): Promise<ExitCode> 
       }
       const { users, resealed, formerUntil, devicesUntil } = outcome
       const mayGo = formerUntil !== null && formerUntil <= new Date()
-      const text = `${users} users are bound to the new secret. The provider tokens of ${resealed} of them were encrypted anew. ${mayGo ? 'The former secret may go' : `Keep the former secret until ${formerUntil?.toISOString()}`}`
+      const text = `${users} users are bound to the new secret. The provider tokens and second factors of ${resealed} of them were encrypted anew. ${mayGo ? 'The former secret may go' : `Keep the former secret until ${formerUntil?.toISOString()}`}`
       const then = path === null ? 'Then remove it from formerSecrets' : 'Then run this command again, which removes it'
       const devices = `The device cookies of browsers that do not log in until then need it until ${devicesUntil?.toISOString()}`
       return await done(text, `${then}. ${devices}`, { users, resealed, formerUntil, devicesUntil })
@@ -86,7 +86,7 @@ async function rotated(rotation: Rotation, options: Options): Promise<ExitCode> 
 /** Binds the users to another secret, after the present one was lost or stolen. No service may run meanwhile. */
 export async function replaceSecret(options: Options): Promise<ExitCode> {
   const consequence =
-    'This replaces the secret: JWTs, links in messages and stored tokens of providers stop working. Stop every service and worker first'
+    'This replaces the secret: JWTs, links in messages, stored tokens of providers and second factors stop working. Stop every service and worker first'
   const objection = await objectionOfOperator(consequence, options)
   if (objection !== null) return objection
   return await withUsers({ ...options, withoutSecret: false, mustName: true }, async (users) => {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { open, rm } from 'node:fs/promises'
 import { openHasher, openHashPool } from '../../config/composition/shared-resources.ts'
+import { hasFactor } from '../../domain/factors.ts'
 import { type ExitCode, printed, remark, warn } from '../output.ts'
 import { type GlobalOptions, tenantHere, withUsers } from '../settings.ts'
 import { type FormerTables, foot, hasNumber, head, statementsFor } from './fastapi-users-sql.ts'
@@ -39,11 +40,15 @@ export async function exportToFastApiUsers(
     }
     const hasher = openHasher(settings, openHashPool(settings.passwords))
     const unknown = await hasher.hash(randomBytes(32).toString('base64url'))
-    const count = { created: 0, changed: 0 }
+    const count = { created: 0, changed: 0, withFactor: 0 }
     let hasNumbers = false
     try {
       await handle.write(head)
       for await (const user of listUsers.execute({})) {
+        if (hasFactor(user)) {
+          count.withFactor++
+          await handle.write(`-- ${user.id} has a second factor here, and none there.\n`)
+        }
         const statements = statementsFor(user, tables, unknown)
         if (statements.length === 0) continue
         if (user.imported === null) count.created++
@@ -62,6 +67,9 @@ export async function exportToFastApiUsers(
       file,
       ...count,
     })
+    if (count.withFactor > 0) {
+      remark(`${count.withFactor} users have a second factor here, and none there: ${file} has a comment with each id`)
+    }
     remark('Users who were deleted here are still there: delete them by hand')
     return 0
   })

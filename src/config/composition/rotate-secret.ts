@@ -7,9 +7,11 @@ import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import { ChangeUser } from '../../application/change-user.ts'
 import { everyOne } from '../../application/every-one.ts'
 import { oauthStateSeconds } from '../../application/oauth/journey-share.ts'
-import { ResealTokens } from '../../application/oauth/reseal-tokens.ts'
+import type { KeyRing } from '../../application/ports/key-ring.ts'
 import type { ProviderVault } from '../../application/ports/provider-vault.ts'
 import type { Timers } from '../../application/ports/timers.ts'
+import { ResealUser } from '../../application/reseal-user.ts'
+import { recoveryBinding, totpBinding } from '../../domain/factors.ts'
 import type { User } from '../../domain/user.ts'
 import { settingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
@@ -62,10 +64,12 @@ export async function rotationOf({ users: { users, secretMark }, settings, tenan
   const current = progress?.to === to && formerMarksOf(master, tenant).includes(progress.from) ? progress : null
   const ends = endsOf(settings, current?.doneAt ?? null)
   const keys = keyRingOf(master, tenant)
-  const resealTokens = new ResealTokens({
+  const first = derivedKeys(master.secret, keyOwnerOf(tenant))
+  const resealUser = new ResealUser({
     changeUser: new ChangeUser({ users, timers, random: Math.random }),
     vault: providerVault(keys.providerTokenKey, keys.former.providerTokenKeys),
-    current: providerVault(keys.providerTokenKey),
+    keyRing: keys,
+    current: { ...providerVault(first.providerTokenKey), unsealFactor: first.unsealFactor },
     clock,
   })
 
@@ -142,14 +146,16 @@ export async function rotationOf({ users: { users, secretMark }, settings, tenan
 
     /**
      * The stored values that need each secret that only opens, in the order of the settings: the mark of the users, provider tokens
-     * of so many users, and signing keys.
+     * and second factors of so many users, and signing keys.
      */
     async needsOfFormer() {
       const formerKeys = master.former.map((secret) => derivedKeys(secret, keyOwnerOf(tenant)))
       const marks = formerMarksOf(master, tenant)
-      const needs = formerKeys.map(({ providerTokenKey }) => ({ vault: providerVault(providerTokenKey), users: 0 }))
+      const needs = formerKeys.map(({ providerTokenKey, unsealFactor }) => {
+        return { unseal: providerVault(providerTokenKey).unseal, unsealFactor, users: 0 }
+      })
       for await (const user of everyOne((after) => users.list(pageSize, after))) {
-        for (const need of needs) if (hasTokenOf(user, need.vault)) need.users++
+        for (const need of needs) if (needsSecret(user, need)) need.users++
       }
       const signingKeys = keysIn((await secretMark.read(keySetName)) ?? noKeys)
       return formerKeys.map(({ unsealSigningKey }, at) => ({
@@ -175,14 +181,14 @@ export async function rotationOf({ users: { users, secretMark }, settings, tenan
     return path
   }
 
-  /** Returns the number of users who had tokens by a former secret. */
+  /** Returns the number of users who had tokens or second factors by a former secret. */
   async function reseal(page: readonly User[]): Promise<number> {
     let count = 0
     for (let left = page; left.length > 0; ) {
       const busy: User[] = []
       for (let at = 0; at < left.length; at += writesAtOnce) {
         const some = left.slice(at, at + writesAtOnce)
-        const outcomes = await Promise.all(some.map((user) => resealTokens.execute(user)))
+        const outcomes = await Promise.all(some.map((user) => resealUser.execute(user)))
         count += outcomes.filter((outcome) => outcome === 'resealed').length
         busy.push(...some.filter((_user, index) => outcomes[index] === 'busy'))
       }
@@ -193,7 +199,6 @@ export async function rotationOf({ users: { users, secretMark }, settings, tenan
   }
 
   async function resealSigningKeys(): Promise<void> {
-    const first = derivedKeys(master.secret, keyOwnerOf(tenant))
     for (;;) {
       const stored = await secretMark.read(keySetName)
       if (stored === null || resealed(stored, first.unsealSigningKey, first.sealSigningKey) !== null) return
@@ -203,11 +208,16 @@ export async function rotationOf({ users: { users, secretMark }, settings, tenan
   }
 }
 
-function hasTokenOf({ id, oauthAccounts }: User, vault: ProviderVault): boolean {
+/** Whether a secret has sealed a provider token or a second factor of the user. */
+function needsSecret(
+  { id, oauthAccounts, factors: { totp, recovery } }: User,
+  { unseal, unsealFactor }: Pick<ProviderVault, 'unseal'> & Pick<KeyRing, 'unsealFactor'>,
+): boolean {
+  const opens = (sealed: string | undefined, binding: string) =>
+    sealed !== undefined && unsealFactor(sealed, binding) !== null
+  if (opens(totp?.sealedSecret, totpBinding(id)) || opens(recovery?.sealedKey, recoveryBinding(id))) return true
   return oauthAccounts.some(({ provider, sealedAccessToken, sealedRefreshToken }) =>
-    [sealedAccessToken, sealedRefreshToken].some(
-      (sealed) => sealed !== null && vault.unseal(sealed, id, provider) !== null,
-    ),
+    [sealedAccessToken, sealedRefreshToken].some((sealed) => sealed !== null && unseal(sealed, id, provider) !== null),
   )
 }
 

@@ -4,7 +4,7 @@ import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import { type Email, emailKey } from '../../domain/email.ts'
 import { noFields } from '../../domain/fields.ts'
 import type { User } from '../../domain/user.ts'
-import { anAccount, anEvent, aUser, idOfAnotherKind } from '../builders.ts'
+import { anAccount, anEvent, aUser, idOfAnotherKind, someFactors } from '../builders.ts'
 import { type Cases, range } from '../cases.ts'
 import { callers, count, deliverAll, stored } from '../users-scene.ts'
 
@@ -23,7 +23,7 @@ const byId = (one: User, other: User): number => one.id.length - other.id.length
 export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
   on('gives back every field of a user as it was inserted', async ({ store: { users }, second }) => {
     for (const user of [
-      aUser({ isSuperuser: true }),
+      aUser({ isSuperuser: true, factors: someFactors() }),
       aUser({ isActive: false, isSuperuser: false, isVerified: false }),
       aUser({ passwordHash: null, sessions: { generation: 0, keptSid: null }, endedUntil: null, imported: null }),
     ]) {
@@ -36,7 +36,7 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
 
   on('gives back every field of a user as it was replaced', async ({ store }) => {
     await stored(store, { isSuperuser: true }) // so that `before` is not the last one
-    const before = await stored(store, { isSuperuser: true })
+    const before = await stored(store, { isSuperuser: true, factors: someFactors() })
     const after = aUser({
       id: before.id,
       passwordHash: null,
@@ -87,7 +87,7 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
     const keyed = (key: string) => ({ ...noFields, shown: { handle: key, list: ['a'] }, keys: { handle: key } })
     const many = [
       aUser({ isSuperuser: true, oauthAccounts: [anAccount(), anAccount()], fields: keyed(randomUUID()) }),
-      aUser({ isActive: false, isVerified: false, fields: keyed(randomUUID()) }),
+      aUser({ isActive: false, isVerified: false, factors: someFactors(), fields: keyed(randomUUID()) }),
       aUser({ passwordHash: null, sessions: { generation: 0, keptSid: null }, endedUntil: null, imported: null }),
     ]
     assert.equal(await users.insertAll(many), true)
@@ -244,7 +244,8 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
   })
 
   onNew('lists each user once in the order of ids, and no removed one', async ({ store, second }) => {
-    const users = [await stored(store), await stored(store), await stored(store), await stored(store)]
+    const factors = someFactors()
+    const users = [await stored(store), await stored(store), await stored(store, { factors }), await stored(store)]
     const [removed, ...others] = users.sort(byId)
     assert.ok(removed)
     const first = await store.users.list(2, null)

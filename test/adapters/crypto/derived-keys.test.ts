@@ -73,6 +73,17 @@ describe('a sealed address', () => {
   })
 })
 
+describe('a sealed secret of a second factor', () => {
+  it('opens neither for another binding nor with another secret', () => {
+    const sealed = keyRing.sealFactor('JBSWY3DP', `totp of ${user}`)
+    expect(Buffer.from(sealed, 'base64url').includes('JBSWY3DP')).to.equal(false)
+    expect(keyRing.unsealFactor(sealed, `totp of ${user}`)).to.equal('JBSWY3DP')
+    expect(keyRing.unsealFactor(sealed, `recovery of ${user}`)).to.equal(null)
+    expect(others.unsealFactor(sealed, `totp of ${user}`)).to.equal(null)
+    expect(keyRing.unsealFactor('no sealed text', `totp of ${user}`)).to.equal(null)
+  })
+})
+
 describe('the mark of the secret', () => {
   it('is the same for the same secret only, and is not the secret', () => {
     expect(secretMark(master)).to.equal(createHmac('sha256', master).update('portcullis check').digest('base64url'))

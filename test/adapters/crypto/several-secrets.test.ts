@@ -36,6 +36,7 @@ describe('several secrets', () => {
     'an address': (by, opener) => opener.unsealEmail(by.sealEmail(ada, 'r'), 'r') === ada,
     'a journey': (by, opener) => opener.unsealJourney(by.sealJourney(secrets, 'd'), 'd')?.nonce === 'nonce',
     'a code of an app': (by, opener) => opener.unsealCode(by.sealCode({ sid: 's' }, 'd'), 'd') !== null,
+    'a secret of a second factor': (by, opener) => opener.unsealFactor(by.sealFactor('s', 'b'), 'b') === 's',
     'a signing key': (by, opener) =>
       opener.unsealSigningKey(by.sealSigningKey(Buffer.from('k'), 'kid'), 'kid') !== null,
     'a provider token': (by, opener) =>

@@ -6,10 +6,12 @@ import { mongoBackend } from '../../../src/adapters/stores/mongo/mongo.ts'
 import { mongoSuperusers } from '../../../src/adapters/stores/mongo/superusers.ts'
 import { type StoreHandle, Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
 import { emailKey } from '../../../src/domain/email.ts'
+import { noFactors } from '../../../src/domain/factors.ts'
+import { noFields } from '../../../src/domain/fields.ts'
 import type { UserId } from '../../../src/domain/ids.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
 import type { User } from '../../../src/domain/user.ts'
-import { anEvent, anOAuthState, aSession, aToken, aUser } from '../../../src/testing/builders.ts'
+import { anEvent, anOAuthState, aSession, aToken, aUser, someFactors } from '../../../src/testing/builders.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import { type MongoServer, NoMongo, sharedMongo, startMongo } from '../../support/servers/mongo-server.ts'
 import { needsDeployment, onMongo } from '../../support/services/deployments.ts'
@@ -110,7 +112,7 @@ describe('the MongoDB store', () => {
     let client: driver.MongoClient
 
     const stored = (id: UserId) =>
-      client.db().collection<{ _id: string; sessions?: object }>('users').findOne({ _id: id })
+      client.db().collection<{ _id: string; sessions?: object; factors?: object }>('users').findOne({ _id: id })
 
     async function removeSuperuser(id: UserId): Promise<void> {
       const user = await opened.handle.users.find(id)
@@ -160,6 +162,26 @@ describe('the MongoDB store', () => {
       await opened.handle.users.insert(user, [])
       const { generation, keptSid } = user.sessions
       expect((await stored(user.id))?.sessions, 'names').to.deep.equal({ generation, keptCredentialId: keptSid })
+
+      const later = { fields: '', imported: '', factors: '' } as const
+      await client.db().collection<{ _id: string }>('users').updateOne({ _id: user.id }, { $unset: later })
+      const read = { ...user, fields: noFields, imported: null, factors: noFactors }
+      expect(await opened.handle.users.find(user.id)).to.deep.equal(read)
+    })
+
+    it('is refused by a release without second factors', async () => {
+      const meta = client.db().collection<{ _id: string; oldest: number }>('meta')
+      expect((await meta.findOne({ _id: 'schema' }))?.oldest).to.be.at.least(9)
+    })
+
+    it('removes the second factors with their user, while the events of the user wait', async () => {
+      const user = aUser({ factors: someFactors() })
+      await opened.handle.users.insert(user, [])
+      expect((await stored(user.id))?.factors).to.deep.equal(user.factors)
+      expect(await opened.handle.users.remove(user, [anEvent(user, { type: 'deleted' })])).to.equal('removed')
+      expect(await stored(user.id))
+        .to.include({ removed: true })
+        .and.not.have.property('factors')
     })
 
     describe('with two superusers', () => {

@@ -238,6 +238,13 @@ describe('the SQLite store', () => {
     })
   })
 
+  it('is refused by the release before second factors', async () => {
+    const db = ofFirstRelease()
+    await at.handle()
+    expect(() => migrateFile(db, true, [firstTables])).to.throw('a newer release (they need schema 13;')
+    db.close()
+  })
+
   it('reads sessions of an earlier release as logins of their own, which were proved when they began', async () => {
     const db = ofFirstRelease()
     const earlier = `INSERT INTO sessions

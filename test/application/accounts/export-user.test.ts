@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ExportUser } from '../../../src/application/accounts/export-user.ts'
-import { aCredential, anAccount, aSession, aUser } from '../../../src/testing/builders.ts'
+import { aCredential, anAccount, aSession, aUser, someFactors } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { deliveryNeeds } from '../../support/scenes/delivery.ts'
 
@@ -8,7 +8,7 @@ describe('the export of a user', () => {
   async function scene() {
     const clock = fixedClock()
     const { users, sessions, loginTimes } = await deliveryNeeds(clock)
-    const user = aUser({ oauthAccounts: [anAccount()] })
+    const user = aUser({ oauthAccounts: [anAccount()], factors: someFactors() })
     await users.insert(user, [])
     await loginTimes.recordLogin(user.id, clock())
     const session = aSession({ userId: user.id, createdAt: clock(), endsAt: new Date(clock().getTime() + 1_000) })
@@ -37,10 +37,13 @@ describe('the export of a user', () => {
       lastLoginAt: clock(),
       fields: { ...shown, ...hidden },
       formerFields: retired,
+      factors: [{ type: 'totp', addedAt: new Date(user.factors.totp?.addedAt ?? 0) }],
       accounts: [link],
       sessions: [listed],
     })
-    const secrets = [user.passwordHash, sealedAccessToken, sealedRefreshToken, user.imported?.hashText]
+    const { totp, recovery } = user.factors
+    const ofFactors = [totp?.sealedSecret, recovery?.sealedKey, ...(recovery?.digests ?? [])]
+    const secrets = [user.passwordHash, sealedAccessToken, sealedRefreshToken, user.imported?.hashText, ...ofFactors]
     for (const secret of secrets) expect(JSON.stringify(exported)).not.to.include(secret)
   })
 

@@ -7,8 +7,11 @@ import { derivedKeys } from '../../../src/adapters/crypto/derived-keys.ts'
 import { providerVault } from '../../../src/adapters/crypto/provider-vault.ts'
 import { markOf, resolveSecret } from '../../../src/config/composition/master-secret.ts'
 import { rotationOf } from '../../../src/config/composition/rotate-secret.ts'
+import { type Factors, recoveryBinding, totpBinding } from '../../../src/domain/factors.ts'
+import type { UserId } from '../../../src/domain/ids.ts'
+import type { User } from '../../../src/domain/user.ts'
 import { timers } from '../../../src/lib/timers.ts'
-import { anAccount, aUser } from '../../../src/testing/builders.ts'
+import { anAccount, aUser, someFactors } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { deliveryNeeds } from '../../support/scenes/delivery.ts'
 import { goodSecret, settingsFolder } from '../../support/services/settings.ts'
@@ -21,6 +24,24 @@ const isOpenBy = (secret: string, { id, oauthAccounts }: ReturnType<typeof aUser
       vaultOf(secret).unseal(sealedAccessToken, id, provider) === 'access' &&
       vaultOf(secret).unseal(sealedRefreshToken ?? '', id, provider) === 'refresh',
   )
+
+/** Second factors by a secret, and what another one opens of them. */
+const factorsBy = (secret: string, id: UserId): Factors => {
+  const { sealFactor } = derivedKeys(secret)
+  const { totp, recovery } = someFactors()
+  return {
+    totp: totp && { ...totp, sealedSecret: sealFactor('secret', totpBinding(id)) },
+    recovery: recovery && { ...recovery, sealedKey: sealFactor('key', recoveryBinding(id)) },
+  }
+}
+const openedBy = (secret: string, user: User | null) => {
+  const { id, factors } = user ?? expect.fail('the user has gone')
+  const { unsealFactor } = derivedKeys(secret)
+  return [
+    unsealFactor(factors.totp?.sealedSecret ?? '', totpBinding(id)),
+    unsealFactor(factors.recovery?.sealedKey ?? '', recoveryBinding(id)),
+  ]
+}
 
 describe('a rotation of the secret', () => {
   const folder = settingsFolder()
@@ -76,6 +97,57 @@ describe('a rotation of the secret', () => {
     expect((await rotation({ secret: next })).step).to.equal('advice')
     expect(await (await rotation(oldOpens)).reseal(quiet)).to.deep.include({ resealed: 0 })
     expect(await secretMark.read(keySetName)).to.equal(sealed)
+  })
+
+  it('seals second factors anew, and changes nothing else of them', async () => {
+    const { rotation, users } = await scene()
+    await rotation(ofOld)
+    const people = [goodSecret, next, `gone ${goodSecret}`].map((secret) => {
+      const user = aUser({ oauthAccounts: [] })
+      return { ...user, factors: factorsBy(secret, user.id) }
+    })
+    const [one = expect.fail(), other = expect.fail(), unreadable = expect.fail()] = people
+    const { totp, recovery } = one.factors
+    const half = aUser({ oauthAccounts: [] })
+    const onlyKey = { totp: factorsBy(next, half.id).totp, recovery: factorsBy(goodSecret, half.id).recovery }
+    for (const user of [...people, { ...half, factors: onlyKey }])
+      expect(await users.insert(user, [])).to.equal('stored')
+
+    expect(await (await rotation(oldOpens)).reseal(quiet)).to.deep.include({ users: 4, resealed: 2 })
+    const found = (await users.find(one.id)) ?? expect.fail('the user has gone')
+    expect(openedBy(next, found)).to.deep.equal(['secret', 'key'])
+    const restored = {
+      totp: found.factors.totp && { ...found.factors.totp, sealedSecret: totp?.sealedSecret },
+      recovery: found.factors.recovery && { ...found.factors.recovery, sealedKey: recovery?.sealedKey },
+    }
+    expect({ ...found, factors: restored, version: 0 }).to.deep.equal({ ...one, version: 0 })
+    expect(openedBy(next, await users.find(half.id))).to.deep.equal(['secret', 'key'])
+    for (const user of [other, unreadable]) expect(await users.find(user.id)).to.deep.equal(user)
+    expect(await (await rotation(oldOpens)).reseal(quiet)).to.deep.include({ resealed: 0 })
+  })
+
+  it('loses no step of a code that is accepted meanwhile', async () => {
+    const { rotation, users, secretMark } = await scene()
+    await rotation(ofOld)
+    const user = aUser({ oauthAccounts: [] })
+    const before = { ...user, factors: factorsBy(goodSecret, user.id) }
+    await users.insert(before, [])
+    let isFirst = true
+    const late = {
+      ...users,
+      async replace(...input: Parameters<typeof users.replace>) {
+        if (isFirst) {
+          isFirst = false
+          const { totp, recovery } = before.factors
+          const accepted = { ...before, factors: { totp: totp && { ...totp, lastStep: 62_000_000 }, recovery } }
+          expect(await users.replace(accepted, [])).to.equal('stored')
+        }
+        return await users.replace(...input)
+      },
+    }
+    await (await rotation(oldOpens, { users: { users: late, secretMark } })).reseal(quiet)
+    const found = await users.find(user.id)
+    expect([found?.factors.totp?.lastStep, openedBy(next, found)]).to.deep.equal([62_000_000, ['secret', 'key']])
   })
 
   it('tells when the former secret may go, and later only if it was used again', async () => {

@@ -1,5 +1,6 @@
 import type { SinkName } from '../../../application/ports/stores/outbox.ts'
 import { type AccountEvent, haveRoom, maxWaitingEvents } from '../../../domain/events.ts'
+import { type Factors, hasFactor, noFactors } from '../../../domain/factors.ts'
 import { noFields, type UserFields } from '../../../domain/fields.ts'
 import type { EventId, IdKind, UserId } from '../../../domain/ids.ts'
 import type { OAuthState } from '../../../domain/oauth-state.ts'
@@ -21,12 +22,14 @@ interface OutboxDocument {
  * A user and its events. One unique index covers `uniqueKeys`: `e:<e-mail key>`, `a:<provider>:<account id>` and
  * `f:<field>:<key>`, or the `noUserKey` of a record that is no user.
  */
-export interface UserDocument extends Omit<User, 'id' | 'sessions' | 'fields' | 'imported'> {
+export interface UserDocument extends Omit<User, 'id' | 'sessions' | 'factors' | 'fields' | 'imported'> {
   readonly _id: UserId
   /** Absent in a document of an earlier release. */
   readonly fields?: UserFields
   /** Absent, too. */
   readonly imported?: Imported | null
+  /** Absent, too. `null` for a user without factors. */
+  readonly factors?: Factors | null
   /** The field has the name of earlier releases, for which `sid` and id of a credential are the same. */
   readonly sessions: { readonly generation: number; readonly keptCredentialId: string | null }
   readonly passwordScheme: string | null
@@ -153,7 +156,8 @@ export function literal<T extends string | number>(value: T): T {
 export function writtenFields({ id, version, sessions: { generation, keptSid }, ...fields }: User) {
   const { passwordHash } = fields
   const sessions = { generation, keptCredentialId: keptSid }
-  return { ...fields, sessions, passwordScheme: passwordHash === null ? null : passwordScheme(passwordHash) }
+  const factors = hasFactor(fields) ? fields.factors : null
+  return { ...fields, sessions, factors, passwordScheme: passwordHash === null ? null : passwordScheme(passwordHash) }
 }
 
 /** The fields that removal deletes, in the form of `$unset`. */
@@ -174,6 +178,7 @@ export function userOf({
   return {
     id,
     ...fields,
+    factors: fields.factors ?? noFactors,
     fields: fields.fields ?? noFields,
     imported: fields.imported ?? null,
     sessions: { generation, keptSid },

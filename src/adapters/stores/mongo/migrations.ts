@@ -35,6 +35,8 @@ export const migrations: Migrations<Connection> = [
   { version: 1, excludesOlder: true, run: () => undefined },
   // An older release would deliver the events that wait for their distribution.
   { version: 8, excludesOlder: true, run: moveDeadLetters },
+  // An older release would let users with a second factor in by their password alone.
+  { version: 9, excludesOlder: true, run: () => undefined },
 ]
 
 /** The version and the lock, as documents of `meta`. */

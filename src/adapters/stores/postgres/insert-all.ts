@@ -1,4 +1,5 @@
 import { emailKey } from '../../../domain/email.ts'
+import { hasFactor } from '../../../domain/factors.ts'
 import { passwordScheme } from '../../../domain/password.ts'
 import type { User } from '../../../domain/user.ts'
 import { fieldsJson } from '../field-json.ts'
@@ -6,14 +7,14 @@ import { accountKey } from './account-key.ts'
 import type { Connection } from './connection/connection.ts'
 
 const columns = `user_id, email, email_key, is_active, is_superuser, is_verified, created_at, password_hash, password_scheme,
-  password_version, is_owner_proved, generation, kept_sid, ended_until, oauth_accounts, fields, imported, version`
+  password_version, is_owner_proved, generation, kept_sid, ended_until, oauth_accounts, fields, imported, factors, version`
 
 const insert = (counted: string): string => `
   WITH given AS (
     SELECT * FROM jsonb_to_recordset($1) AS one (user_id @id, email text, email_key text, is_active boolean,
       is_superuser boolean, is_verified boolean, created_at timestamptz, password_hash text, password_scheme text,
       password_version bigint, is_owner_proved boolean, generation bigint, kept_sid text, ended_until timestamptz,
-      oauth_accounts text, fields text, imported text, version bigint, accounts text[], keys jsonb, shown jsonb)
+      oauth_accounts text, fields text, imported text, factors text, version bigint, accounts text[], keys jsonb, shown jsonb)
   ), written AS (
     INSERT INTO @user_private (${columns}) SELECT ${columns} FROM given RETURNING user_id
   ), shared AS (
@@ -68,6 +69,7 @@ function toRow(user: User) {
     oauth_accounts: JSON.stringify(user.oauthAccounts),
     fields: fieldsJson(user.fields),
     imported: user.imported && JSON.stringify(user.imported),
+    factors: hasFactor(user) ? JSON.stringify(user.factors) : null,
     version: user.version,
     accounts: user.oauthAccounts.map(accountKey),
     keys: user.fields.keys,

@@ -2,6 +2,7 @@ import type { Taken, UserStore } from '../../../application/ports/stores/user-st
 import type { Email } from '../../../domain/email.ts'
 import { emailKey } from '../../../domain/email.ts'
 import type { AccountEvent } from '../../../domain/events.ts'
+import { hasFactor, noFactors } from '../../../domain/factors.ts'
 import { kindOf, type UserId } from '../../../domain/ids.ts'
 import { passwordScheme } from '../../../domain/password.ts'
 import { isActiveSuperuser, type User } from '../../../domain/user.ts'
@@ -32,6 +33,7 @@ interface UserRow {
     oauthAccounts: string,
     fields: string | null,
     imported: string | null,
+    factors: string | null,
     version: number,
   ]
 }
@@ -52,6 +54,7 @@ const user = jsonRow([
   'oauth_accounts',
   'fields',
   'imported',
+  'factors',
   'version',
 ])
 const users = `SELECT ${user} FROM @user_private`
@@ -87,8 +90,8 @@ const insert = (counted: string): string => `
   WITH written AS (
     INSERT INTO @user_private (user_id, email, email_key, is_active, is_superuser, is_verified, password_hash,
       password_scheme, password_version, is_owner_proved, generation, kept_sid, ended_until, oauth_accounts, version, created_at,
-      fields, imported)
-    VALUES ($1::@id, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $20, $21, $25) RETURNING user_id AS id
+      fields, imported, factors)
+    VALUES ($1::@id, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $20, $21, $25, $26) RETURNING user_id AS id
   ), shared AS (
     SELECT @put_users(ARRAY[id], ARRAY[$2], ARRAY[$3], ARRAY[$4], ARRAY[$5], ARRAY[$6], ARRAY[$20], ARRAY[$22::jsonb]) AS is_done
     FROM written
@@ -110,7 +113,7 @@ const replace = `
     UPDATE @user_private SET email = $2, email_key = $3, is_active = $4, is_superuser = $5, is_verified = $6, created_at = $22,
       password_hash = $7, password_scheme = $8, password_version = $9, is_owner_proved = $10,
       generation = $11, kept_sid = $12, ended_until = $13, oauth_accounts = $14, version = $15 + 1, fields = $24,
-      imported = $28
+      imported = $28, factors = $29
     WHERE user_id = $1::@id AND version = $15 AND ($20::boolean OR ${waitingOf('$1::@id')} <= $21)
       AND ($23::boolean OR ${isNoSuperuser})
     RETURNING user_id AS id
@@ -301,8 +304,11 @@ function valuesOf(user: User): readonly unknown[] {
   ]
 }
 
-/** The fields of a written user: all of them, those of the table `users`, the keys of unique ones in their order, and the import. */
-function fieldValues({ fields, imported }: User): readonly unknown[] {
+/**
+ * The fields of a written user: all of them, those of the table `users`, and the keys of unique ones in their order. Then the
+ * import and the second factors.
+ */
+function fieldValues({ fields, imported, factors }: User): readonly unknown[] {
   const keys = Object.entries(fields.keys).sort(([one], [other]) => (one < other ? -1 : 1))
   return [
     fieldsJson(fields),
@@ -310,12 +316,13 @@ function fieldValues({ fields, imported }: User): readonly unknown[] {
     keys.map(([field]) => field),
     keys.map(([, key]) => key),
     imported && JSON.stringify(imported),
+    hasFactor({ factors }) ? JSON.stringify(factors) : null,
   ]
 }
 
 function fromRow({ found }: UserRow): User {
   const [id, email, isActive, isSuperuser, isVerified, createdAt, passwordHash, passwordVersion, ...others] = found
-  const [isOwnerProved, generation, keptSid, endedUntil, oauthAccounts, fields, imported, version] = others
+  const [isOwnerProved, generation, keptSid, endedUntil, oauthAccounts, fields, imported, factors, version] = others
   return {
     id,
     email,
@@ -328,6 +335,7 @@ function fromRow({ found }: UserRow): User {
     sessions: { generation, keptSid },
     endedUntil: endedUntil === null ? null : dateOf(endedUntil),
     oauthAccounts: parseAccounts(oauthAccounts),
+    factors: factors === null ? noFactors : JSON.parse(factors), // safe: a store writes it
     fields: parseFields(fields),
     imported: imported === null ? null : JSON.parse(imported), // safe: a store writes it
     createdAt: dateOf(createdAt),

@@ -24,6 +24,7 @@ export interface UserRow {
   readonly oauth_accounts: string
   readonly fields: string | null
   readonly imported: string | null
+  readonly factors: string | null
 }
 
 /**

@@ -65,6 +65,7 @@ function userOf(id: string, row: Values, fields: Values, { distrustVerified = fa
     isOwnerProved: isVerified && !distrustVerified,
     createdAt: 'created_at' in row ? timeOf(row.created_at) : null,
     lastLoginAt: null,
+    factors: null,
     fields: Object.fromEntries(
       Object.entries(fields)
         .sort()

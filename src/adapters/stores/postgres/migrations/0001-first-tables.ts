@@ -55,6 +55,8 @@ const tables = [
     fields text,
     -- The import of the user, as JSON.
     imported text,
+    -- The second factors of the user, as JSON.
+    factors text,
     last_login_at timestamptz,
     version bigint NOT NULL
   )`,

@@ -7,6 +7,7 @@ import { activeSuperusers } from './0009-active-superusers.ts'
 import { lastLogins } from './0010-last-logins.ts'
 import { ownFields } from './0011-own-fields.ts'
 import { imports } from './0012-imports.ts'
+import { secondFactors } from './0013-second-factors.ts'
 
 /** Every migration of the file, in its order. */
 export const migrations: Migrations<Database> = [
@@ -17,6 +18,7 @@ export const migrations: Migrations<Database> = [
   lastLogins,
   ownFields,
   imports,
+  secondFactors,
 ]
 
 /**

@@ -1,4 +1,5 @@
 import type { UserStore } from '../../../../application/ports/stores/user-store.ts'
+import { noFactors } from '../../../../domain/factors.ts'
 import type { User } from '../../../../domain/user.ts'
 import { parseAccounts } from '../../account-json.ts'
 import { parseFields } from '../../field-json.ts'
@@ -67,6 +68,7 @@ function fromRow(row: UserRow): User {
     sessions: { generation: row.generation, keptSid: row.kept },
     endedUntil: row.ended_until === null ? null : new Date(row.ended_until),
     oauthAccounts: parseAccounts(row.oauth_accounts),
+    factors: row.factors === null ? noFactors : JSON.parse(row.factors), // safe: a store writes it
     fields: parseFields(row.fields),
     imported: row.imported === null ? null : JSON.parse(row.imported), // safe: a store writes it
     createdAt: new Date(row.created_at),

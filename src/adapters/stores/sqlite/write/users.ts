@@ -1,6 +1,7 @@
 import type { Taken } from '../../../../application/ports/stores/user-store.ts'
 import { type EmailKey, emailKey } from '../../../../domain/email.ts'
 import type { AccountEvent } from '../../../../domain/events.ts'
+import { hasFactor } from '../../../../domain/factors.ts'
 import type { UserId } from '../../../../domain/ids.ts'
 import { passwordScheme } from '../../../../domain/password.ts'
 import { isActiveSuperuser, type User } from '../../../../domain/user.ts'
@@ -134,5 +135,6 @@ function toRow(user: User): UserRow {
     oauth_accounts: JSON.stringify(user.oauthAccounts),
     fields: fieldsJson(user.fields),
     imported: user.imported && JSON.stringify(user.imported),
+    factors: hasFactor(user) ? JSON.stringify(user.factors) : null,
   }
 }
