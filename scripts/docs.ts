@@ -21,6 +21,7 @@ export const generated = new Map<string, () => string | Promise<string>>([
         await servedDocument({
           providers: { [anyProvider]: provider },
           apps: { app: { redirectUris: ['https://app.example/'], backend: 'jwt' } },
+          routers: { factors: { enabled: true } },
           users: { selfDeletion: true, selfExport: true, fields: { username: { type: 'string', unique: true } } },
         }),
       ),

@@ -50,6 +50,7 @@ const rules: readonly Rule[] = [
   adapter('credentials', ['jsonwebtoken', 'typebox']),
   adapter('crypto', ['argon2', 'bcrypt', 'uuid', '@zxcvbn-ts/language-common']),
   adapter('events', []),
+  adapter('factors', ['otpauth', 'uqr']),
   adapter('fields', ['re2js', 'typebox']),
   adapter('logging', ['pino']),
   adapter('mail', ['nodemailer', 'mustache']),

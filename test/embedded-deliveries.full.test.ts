@@ -11,6 +11,7 @@ import {
 import { eventually } from './support/eventually.ts'
 import { anAddress } from './support/http/answers.ts'
 import { goodPassword } from './support/http/client.ts'
+import { granted } from './support/scenes/logins.ts'
 import { resetToken } from './support/scenes/one-time-tokens.ts'
 import { startTestService } from './support/services/service.ts'
 import { scratchFolder } from './support/services/spawned-service.ts'
@@ -110,7 +111,9 @@ describe('a program with stores in memory', () => {
       const by = await portcullis.withTenant(tenant, async ({ registerUser, logIn, authenticate, backends }) => {
         await registerUser.execute({ email, password: goodPassword, requestId: 'a-program' })
         const presented = [...backends.values()].map(async (backend) => {
-          const { issued } = await logIn.execute({ email, password: goodPassword, backend, requestId: 'a-program' })
+          const { issued } = granted(
+            await logIn.execute({ email, password: goodPassword, backend, requestId: 'a-program' }),
+          )
           return authenticate.execute([{ backend, value: issued.value }])
         })
         return Promise.all(presented)

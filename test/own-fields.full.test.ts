@@ -10,6 +10,7 @@ import { call, goodPassword, logIn, logInByCookie, register, type Sent } from '.
 import { type Acme, aPerson, startAcme } from './support/providers/acme.ts'
 import { Browser, tokenOf, toLink } from './support/providers/oauth-browser.ts'
 import { firstSuperuser } from './support/scenes/first-superuser.ts'
+import { granted } from './support/scenes/logins.ts'
 import { resetToken, verifyToken } from './support/scenes/one-time-tokens.ts'
 import { quickest } from './support/scenes/quickest.ts'
 import { startTestService, type TestService } from './support/services/service.ts'
@@ -197,7 +198,7 @@ describe('no use case of accounts', () => {
       if (!('execute' in useCase) || ofPrograms.includes(name)) continue
       const user = await someone()
       for (const target of [other, user]) {
-        const { issued } = await logIn.execute({ email: user.email, backend, ...request })
+        const { issued } = granted(await logIn.execute({ email: user.email, backend, ...request }))
         const by = await authenticate.execute([{ backend, value: issued.value }])
         const input = { ...everything, email: toEmail(anAddress()), by, target, userId: user.id, token: 'x', backend }
         const execute = useCase.execute as (input: unknown) => Promise<unknown> // safe: each use case refuses a wrong input

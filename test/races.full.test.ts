@@ -1,4 +1,5 @@
 import { ownChangeRaces, superuserRaces } from './races/changes.ts'
+import { factorRaces } from './races/factors.ts'
 import { loginRaces } from './races/logins.ts'
 import { redemptionRaces } from './races/redemption.ts'
 import { numberRaces, registrationRaces } from './races/registration.ts'
@@ -53,6 +54,7 @@ for (const { deployment, start, holds } of isLong ? [...sites, ...repeatedByLong
       if (deployment.isShared) superuserRaces(site)
     }
     redemptionRaces(site)
+    factorRaces(site)
     // Only where a second process reaches the stores can a superuser be made.
     loginRaces(site, deployment.isShared ? ['anybody', 'a superuser'] : ['anybody'])
   })

@@ -1,9 +1,11 @@
+import { hasFactor } from '../domain/factors.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { User } from '../domain/user.ts'
+import { levelOf } from './factors/level.ts'
 import type { By } from './sign-in/authenticate.ts'
 import { type FreshLoginNeeds, requireFreshLogin } from './sign-in/fresh-login.ts'
 
-type Demand = 'superuser' | 'fresh' | 'recent'
+type Demand = 'superuser' | 'fresh' | 'recent' | 'second_factor'
 
 /** Of a login that deletes its own account, unless the settings say when a login is fresh. */
 const recentLoginSeconds = 900
@@ -17,6 +19,8 @@ const demands = {
   end_sessions: { own: [], other: ['superuser', 'fresh'] },
   /** A new password or address, a link to a provider. */
   change_access: { own: ['fresh'], other: null },
+  /** With the present factor, so that a stolen password or session can neither add one nor remove it. */
+  change_factors: { own: ['second_factor', 'recent'], other: null },
   change_account: { own: ['superuser', 'fresh'], other: ['superuser', 'fresh'] },
   /** Nothing brings the own account back, so its deletion always needs a login of a short time ago. */
   delete_account: { own: ['recent'], other: ['superuser', 'fresh'] },
@@ -35,7 +39,7 @@ export function requireRight(
   needs: FreshLoginNeeds,
   by: By,
   act: Act,
-  target: Pick<User, 'id'>,
+  target: Pick<User, 'id' | 'factors'>,
   { isConfirmed = false }: { readonly isConfirmed?: boolean } = {},
 ): void {
   if (by.type === 'program' || by.type === 'command') return
@@ -43,6 +47,9 @@ export function requireRight(
   const demanded: readonly Demand[] | null = demands[act][by.user.id === target.id ? 'own' : 'other']
   if (demanded === null) throw new Refusal('FORBIDDEN')
   if (demanded.includes('superuser') && !by.user.isSuperuser) throw new Refusal('FORBIDDEN')
+  if (demanded.includes('second_factor') && hasFactor(target) && levelOf(by.credential) < 2) {
+    throw new Refusal('SECOND_FACTOR_REQUIRED')
+  }
   if (isConfirmed) return
   const { freshLoginSeconds, clock } = needs
   if (demanded.includes('fresh')) requireFreshLogin(needs, by)

@@ -156,6 +156,9 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
   )
     .option(...force)
     .option('--yes', 'do not ask')
+  forOne(user, 'reset-factors', 'Remove the second factors of a user who has lost them, at once', async (options) =>
+    (await import('./commands/user-changes.ts')).resetFactors(options),
+  ).option('--yes', 'do not ask')
   forOne(user, 'reset-link', 'Print a link with which the user can set a new password, once', async (options) =>
     (await import('./commands/user-changes.ts')).printResetLink(options),
   )

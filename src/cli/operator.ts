@@ -76,6 +76,7 @@ export async function openOperator(
       'listUsers',
       'changeAccount',
       'logOutEverywhere',
+      'removeFactors',
       'listUndelivered',
       'retryDeliveries',
       'discardDeliveries',

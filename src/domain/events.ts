@@ -26,6 +26,12 @@ export interface UserChanges {
   readonly loggedOutEverywhere?: true
   readonly oauthLinked?: LinkChange
   readonly oauthUnlinked?: LinkChange
+  readonly factorAdded?: 'totp'
+  /** The recovery codes went with it. */
+  readonly factorRemoved?: 'totp'
+  readonly recoveryCodesRenewed?: true
+  /** A login used up a recovery code. The number is that of the codes that are left. */
+  readonly recoveryCodeUsed?: number
 }
 
 /** The part of an event that is the same for all types: its id, time and request, and the actor. */

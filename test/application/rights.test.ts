@@ -38,6 +38,7 @@ describe('the right to act on an account', () => {
     export_account: { own: [may, may, may, may], other: [alien, alien, alien, alien] },
     end_sessions: { own: [may, may, may, may], other: [alien, alien, may, old] },
     change_access: { own: [may, old, may, old], other: [alien, alien, alien, alien] },
+    change_factors: { own: [may, old, may, old], other: [alien, alien, alien, alien] },
     change_account: { own: [alien, alien, may, old], other: [alien, alien, may, old] },
     delete_account: { own: [may, old, may, old], other: [alien, alien, may, old] },
   }
@@ -51,7 +52,7 @@ describe('the right to act on an account', () => {
     expect(seen).to.deep.equal(table)
   })
 
-  it('ends after 900 seconds for the own deletion, if the settings do not say when a login is fresh', () => {
+  it('ends after 900 seconds for the own deletion and second factors, if the settings do not say when a login is fresh', () => {
     const unset = { freshLoginSeconds: null, clock }
     const ages = [900, 901].map((age) => {
       const by = login(false, age)
@@ -59,8 +60,8 @@ describe('the right to act on an account', () => {
     })
     const [young] = ages
     expect(ages).to.deep.equal([
-      { ...young, delete_account: may },
-      { ...young, delete_account: old },
+      { ...young, delete_account: may, change_factors: may },
+      { ...young, delete_account: old, change_factors: old },
     ])
   })
 

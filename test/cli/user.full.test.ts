@@ -5,6 +5,7 @@ import { eventually } from '../support/eventually.ts'
 import { call, goodPassword, logIn, logInByCookie, register } from '../support/http/client.ts'
 import { portcullis } from '../support/process/command-line.ts'
 import { enrol } from '../support/scenes/enrol.ts'
+import { enrolled } from '../support/scenes/factors.ts'
 import { needsDeployment, onMongoAndRedis, onSqlite } from '../support/services/deployments.ts'
 import { goodSecret } from '../support/services/settings.ts'
 import { type SpawnedService, scratchFolder, spawnService } from '../support/services/spawned-service.ts'
@@ -26,7 +27,11 @@ for (const deployment of [onSqlite, onMongoAndRedis]) {
 
     before(async function () {
       await needsDeployment(this, deployment)
-      env = { ...(await deployment.settings()), PORTCULLIS_MAIL__LINKS__RESET: page }
+      env = {
+        ...(await deployment.settings()),
+        PORTCULLIS_MAIL__LINKS__RESET: page,
+        PORTCULLIS_ROUTERS__FACTORS__ENABLED: 'true',
+      }
       service = await spawnService(env, folder)
     })
     after(async () => {
@@ -175,6 +180,23 @@ for (const deployment of [onSqlite, onMongoAndRedis]) {
       expect(refused.err).to.include('is disabled')
     })
 
+    it('removes the second factors of a user who has lost them', async () => {
+      const { email } = await enrolled(service.url, 'lost@example.com', () => new Date())
+      expect((await user('show', email)).out).to.match(
+        /^second factor: authenticator app since \S+Z, 10 recovery codes$/m,
+      )
+      const unasked = await user('reset-factors', email)
+      expect([unasked.code, unasked.out]).to.deep.equal([2, ''])
+      expect(await logsIn(email, goodPassword)).to.equal(400)
+
+      const { code, out } = await user('reset-factors', email, '--yes')
+      expect([code, out.replace(/ \(.*/, '')]).to.deep.equal([0, `${email} has no second factor now\n`])
+      expect(await logsIn(email, goodPassword)).to.equal(200)
+      expect((await user('show', email)).out).to.not.include('second factor')
+      const again = { code: 1, out: '', err: `portcullis: ${email} has no second factor\n` }
+      expect(await user('reset-factors', email, '--yes')).to.deep.equal(again)
+    })
+
     it('deletes a user with all sessions, and frees the address', async () => {
       const email = 'leaving@example.com'
       const { id } = await register(service.url, email)
@@ -309,6 +331,7 @@ describe('portcullis user', () => {
         isOwnerProved: false,
         fields: {},
         formerFields: {},
+        factors: [],
         accounts: [],
       })
       expect(new Date(lastLoginAt).getTime()).to.be.at.least(new Date(createdAt).getTime())

@@ -40,6 +40,7 @@ describe('GET /users/me/export', () => {
       has_password: true,
       is_owner_proved: false,
       fields: { city: 'Bern' },
+      factors: [],
       oauth_accounts: [],
     })
     expect(new Date(String(last_login)).getTime()).to.be.at.least(new Date(String(created_at)).getTime())

@@ -11,9 +11,21 @@ export default [
   {
     title: 'a failed verification counts',
     file: 'src/application/limits/counted-limits.ts',
-    text: `      await this.#giveBack(taken)
-      throw thrown`,
-    replacement: '      throw thrown',
+    text: `      return verified
+    } catch (thrown) {
+      await this.#giveBack(taken)
+      throw thrown
+    }
+  }
+
+  async factor`,
+    replacement: `      return verified
+    } catch (thrown) {
+      throw thrown
+    }
+  }
+
+  async factor`,
     tests: ['test/application/limits/counted-limits.test.ts'],
   },
   {

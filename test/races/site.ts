@@ -87,7 +87,8 @@ export const twoProcesses = processes(2)
 export const fourProcesses = processes(4)
 
 async function startSite(deployment: Deployment, start: Start): Promise<Site> {
-  const env = { ...(await deployment.settings()), ...quickest, ...uniqueHandle, ...oneApp }
+  const factors = { PORTCULLIS_ROUTERS__FACTORS__ENABLED: 'true' }
+  const env = { ...(await deployment.settings()), ...quickest, ...uniqueHandle, ...oneApp, ...factors }
   const dataFolder = join(scratchFolder(), 'data')
   const { urls, events, stop } = await start(env, dataFolder)
   const url = (caller = 0): string => urls[caller % urls.length] ?? ''

@@ -7,6 +7,7 @@ import type { PortcullisSettings } from '../../src/index.ts'
 import { eventually } from '../support/eventually.ts'
 import { faultOf } from '../support/fault-of.ts'
 import { goodPassword } from '../support/http/client.ts'
+import { granted } from '../support/scenes/logins.ts'
 import { scratchFolder } from '../support/services/spawned-service.ts'
 import { sqlitePath } from '../support/stores/store-contents.ts'
 
@@ -24,7 +25,7 @@ describe('Portcullis that has been closed', () => {
     const user = await accounts.registerUser.execute(ada)
     const [backend] = accounts.backends.values()
     if (backend === undefined) throw new Error('there is no backend')
-    const { value } = (await accounts.logIn.execute({ ...ada, backend })).issued
+    const { value } = granted(await accounts.logIn.execute({ ...ada, backend })).issued
     await portcullis.close()
 
     const calls: (() => Promise<unknown>)[] = [

@@ -43,6 +43,12 @@ export interface WireChanges extends ChangedFields<WireLink> {
   readonly logged_out_everywhere?: true
   readonly oauth_linked?: WireLink
   readonly oauth_unlinked?: WireLink
+  readonly factor_added?: 'totp'
+  /** The recovery codes went with it. */
+  readonly factor_removed?: 'totp'
+  readonly recovery_codes_renewed?: true
+  /** A login used up a recovery code. The number is that of the codes that are left. */
+  readonly recovery_code_used?: number
 }
 
 export function wireUser(user: UserView): WireUser {
@@ -68,6 +74,10 @@ export function wireChanges(changes: UserChanges): WireChanges {
     ...(changes.loggedOutEverywhere !== undefined && { logged_out_everywhere: changes.loggedOutEverywhere }),
     ...(changes.oauthLinked !== undefined && { oauth_linked: wireLink(changes.oauthLinked) }),
     ...(changes.oauthUnlinked !== undefined && { oauth_unlinked: wireLink(changes.oauthUnlinked) }),
+    ...(changes.factorAdded !== undefined && { factor_added: changes.factorAdded }),
+    ...(changes.factorRemoved !== undefined && { factor_removed: changes.factorRemoved }),
+    ...(changes.recoveryCodesRenewed !== undefined && { recovery_codes_renewed: changes.recoveryCodesRenewed }),
+    ...(changes.recoveryCodeUsed !== undefined && { recovery_code_used: changes.recoveryCodeUsed }),
     ...changes.fields,
   }
 }

@@ -8,6 +8,8 @@ import type { ExportUser } from '../../application/accounts/export-user.ts'
 import type { PromoteUser } from '../../application/accounts/promote-user.ts'
 import type { ReadUser } from '../../application/accounts/read-user.ts'
 import type { RegisterUser } from '../../application/accounts/register-user.ts'
+import { factorMethods } from '../../application/factors/challenges.ts'
+import type { FinishLogin } from '../../application/factors/finish-login.ts'
 import { type Caller, unknownCaller } from '../../application/limits/limits.ts'
 import type { ReadProviderToken } from '../../application/oauth/read-provider-token.ts'
 import type { UnlinkOAuth } from '../../application/oauth/unlink-oauth.ts'
@@ -48,6 +50,7 @@ export interface CheckedAccounts {
   readonly createSuperuser: Execute<CreateSuperuser>
   readonly promoteUser: Execute<PromoteUser>
   readonly logIn: Execute<LogIn>
+  readonly finishLogin: Execute<FinishLogin>
   readonly logOut: Execute<LogOut>
   readonly logOutEverywhere: Execute<LogOutEverywhere>
   readonly listSessions: Execute<ListSessions>
@@ -77,6 +80,9 @@ const traits = fieldsOf({ network: trait, browser: trait, system: trait })
 const fields = fieldsOf({})
 const purpose = Type.Enum(['reset_password', 'verify_email'])
 const { is_active, is_superuser, is_verified, current_password, ...changes } = UpdateUserBody.properties
+const challenge = text('Of the login')
+const method = Type.Enum([...factorMethods])
+const code = text('Of the second factor')
 const flags = { isActive: is_active, isSuperuser: is_superuser, isVerified: is_verified }
 const requireUpdate = requiring({ ...changes, ...flags, fields, currentPassword: current_password, caller, ...request })
 
@@ -85,12 +91,8 @@ const checks = {
   registerUser: checkOf<RegisterUser>({ email, password, fields, client, ...request }),
   createSuperuser: checkOf<CreateSuperuser>({ email, password, fields, ...request }),
   promoteUser: checkOf<PromoteUser>({ ...EmailBody.properties, ...request }),
-  logIn: checkOf<LogIn>({ password: LoginForm.properties.password, caller, traits, ...request }, ({ backend }) => {
-    // Safe: each field is checked.
-    const { credentials } = (backend ?? {}) as { readonly credentials?: { readonly issue?: unknown } }
-    if (typeof credentials?.issue !== 'function')
-      throw new InvalidInput('backend', 'must be a value of accounts.backends')
-  }),
+  logIn: checkOf<LogIn>({ password: LoginForm.properties.password, caller, traits, ...request }, requireBackend),
+  finishLogin: checkOf<FinishLogin>({ challenge, method, code, caller, traits, ...request }, requireBackend),
   requestToken: checkOf<RequestToken>({ ...EmailBody.properties, purpose, device, ...request }),
   resetPassword: checkOf<ResetPassword>({ ...ResetPasswordBody.properties, client, ...request }),
   rejectAccount: checkOf<RejectAccount>({ ...VerifyBody.properties, ...request }),
@@ -110,6 +112,7 @@ const checks = {
 export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
   const { authenticate, readProviderToken, readUser, changeAccount, changeOwnAccount } = useCases
   const logIn = checked(useCases.logIn, checks.logIn)
+  const finishLogin = checked(useCases.finishLogin, checks.finishLogin)
   return {
     registerUser: checked(byProgram(useCases.registerUser), checks.registerUser),
     createSuperuser: checked(byProgram(useCases.createSuperuser), checks.createSuperuser),
@@ -131,6 +134,14 @@ export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
           ...input,
           email: isEmail(input.email) ? input.email : null,
           name: typeof input.name === 'string' ? input.name : null,
+          caller: input.caller == null ? undefined : callerOf(input.caller),
+          traits: traitsOf(input.traits),
+        }),
+    },
+    finishLogin: {
+      execute: (input) =>
+        finishLogin.execute({
+          ...input,
           caller: input.caller == null ? undefined : callerOf(input.caller),
           traits: traitsOf(input.traits),
         }),
@@ -233,6 +244,13 @@ function requireAuthenticated(value: unknown): void {
 }
 
 type Given = { readonly id?: unknown; readonly userId?: unknown; readonly expiresAt?: unknown }
+
+function requireBackend({ backend }: { readonly backend: unknown }): void {
+  // Safe: each field is checked.
+  const { credentials } = (backend ?? {}) as { readonly credentials?: { readonly issue?: unknown } }
+  if (typeof credentials?.issue !== 'function')
+    throw new InvalidInput('backend', 'must be a value of accounts.backends')
+}
 
 /** Checks who acts, and on which user. Only superusers may learn whether there is such a user. */
 function requireActorAndTarget({ by, target }: { by: By; target?: User }): void {

@@ -1,3 +1,4 @@
+import { factorMethods } from '../../application/factors/challenges.ts'
 import type { OwnFieldFault } from '../../domain/field.ts'
 import { InvalidFields } from '../../domain/fields.ts'
 import { passwordRules } from '../../domain/password.ts'
@@ -50,12 +51,17 @@ export class Unauthenticated extends Refusal {
 }
 
 /**
- * The status and detail of a refusal: its code; its code with the name of a field; its code, reason and one of `rules`; or a fixed text. `meaning` is for
+ * The status and detail of a refusal: its code; its code with a challenge; its code with the name of a field; its code, reason and one of `rules`; or a fixed text. `meaning` is for
  * documents.
  */
 type Answer = {
   readonly status: number
-  readonly detail: 'code' | 'field' | { readonly rules: readonly RefusalRule[] } | { readonly text: string }
+  readonly detail:
+    | 'code'
+    | 'field'
+    | 'challenge'
+    | { readonly rules: readonly RefusalRule[] }
+    | { readonly text: string }
   readonly meaning: string
 }
 
@@ -73,6 +79,11 @@ const rulesOfPasswords = [...passwordRules, 'custom'] as const
 /** A new refusal does not compile until it has a status. */
 export const statusOf: Record<RefusalCode, Answer> = {
   LOGIN_BAD_CREDENTIALS: code(400, 'The address is unknown, the password is wrong, or the user is inactive'),
+  LOGIN_SECOND_FACTOR_REQUIRED: {
+    status: 400,
+    detail: 'challenge',
+    meaning: 'The password is right. The login waits for a second factor by one of `methods`, for five minutes',
+  },
   LOGIN_USER_NOT_VERIFIED: code(400, 'The password is right, but this login accepts only verified users'),
   REGISTER_USER_ALREADY_EXISTS: code(400, 'The address has an account'),
   REGISTER_FIELD_ALREADY_EXISTS: ofField(400, 'Another user has this value of the unique field `reason`'),
@@ -89,6 +100,12 @@ export const statusOf: Record<RefusalCode, Answer> = {
   UPDATE_USER_FIELD_ALREADY_EXISTS: ofField(400, 'Another user has this value of the unique field `reason`'),
   UPDATE_USER_BAD_CURRENT_PASSWORD: code(400, '`current_password` is not the current password'),
   FRESH_LOGIN_REQUIRED: code(403, 'The login is too old. Log in again; a `PATCH` may send `current_password` instead'),
+  SECOND_FACTOR_REQUIRED: code(403, 'The user has a second factor, and this login was without it. Log in again'),
+  SECOND_FACTOR_REFUSED: code(
+    400,
+    'The code is wrong or used, or the challenge or set-up is unknown, used, expired, or tried too often',
+  ),
+  FACTOR_ALREADY_EXISTS: code(400, 'The user has this factor already. Remove it first'),
   DELETE_USER_REFUSED: reasoned(
     400,
     ['too_old', 'custom'],
@@ -156,6 +173,7 @@ export const faultReply = errorReply(500, 'INTERNAL_SERVER_ERROR')
 export function detailOf({ code, reason, rule }: Pick<Refusal, 'code' | 'reason' | 'rule'>): unknown {
   const { detail } = statusOf[code]
   if (detail === 'code') return code
+  if (detail === 'challenge') return { code, challenge: '…', methods: factorMethods }
   if (detail === 'field') return { code, reason: reason ?? '' }
   return 'text' in detail ? detail.text : { code, reason: reason ?? '', rule: rule ?? 'custom' }
 }

@@ -53,6 +53,18 @@ export const routes = {
   ownExport: {
     exportMe: ['GET', '/me/export', 'user'],
   },
+  /** Below `routers.factors.prefix`. */
+  factors: {
+    list: ['GET', '/me/factors', 'user'],
+    beginTotp: ['POST', '/me/factors/totp', 'user'],
+    confirmTotp: ['POST', '/me/factors/totp/confirm', 'user'],
+    removeTotp: ['DELETE', '/me/factors/totp', 'user'],
+    renewRecoveryCodes: ['POST', '/me/factors/recovery-codes', 'user'],
+  },
+  /** Of each backend, below its prefix, if the router `factors` is on. */
+  secondFactor: {
+    finish: ['POST', '/second-factor', 'public', 'passwords'],
+  },
   /** Of each provider, below `providers.<name>.prefix`. */
   oauth: {
     authorize: ['GET', '/authorize', 'public', 'oauthRequests'],
@@ -123,6 +135,7 @@ export const pagePaths = {
     '/account/address',
     '/account/password',
     '/account/delete',
+    '/account/factors',
     '/account/style.css',
     '/account/theme.css',
     '/account/icon.svg',

@@ -148,6 +148,13 @@ export const UserExportSchema = Type.Object(
         { additionalProperties: false },
       ),
     ),
+    factors: Type.Array(
+      Type.Object(
+        { type: Type.Literal('totp'), added_at: Type.String({ format: 'date-time' }) },
+        { additionalProperties: false },
+      ),
+      { description: 'The second factors, without their secrets' },
+    ),
     sessions: SessionsSchema,
   },
   { title: 'UserExport', additionalProperties: false },
@@ -167,6 +174,7 @@ export function exportBody(user: UserExport) {
     last_login: user.lastLoginAt?.toISOString() ?? null,
     fields: user.fields,
     oauth_accounts: user.accounts.map((account) => ({ ...accountBody(account), vouched_email: account.vouchedEmail })),
+    factors: user.factors.map(({ type, addedAt }) => ({ type, added_at: addedAt.toISOString() })),
     sessions: (user.sessions ?? []).map(sessionBody),
   }
 }

@@ -51,7 +51,7 @@ export function mailHandlers(needs: Needs): EventHandlers {
         case 'password_reset':
           return isOn.passwordChanged
         case 'updated':
-          return isOn.passwordChanged || isOn.addressChanged || isOn.accountLinked || isOn.accountUnlinked
+          return messagesOfChanges.some((name) => isOn[name])
         case 'new_sign_in':
           return isOn.newSignIn
         case 'deleted':
@@ -97,6 +97,18 @@ function isOwn({ user, context: { by } }: HandlerCall): boolean {
   return (by.type === 'user' || by.type === 'superuser') && by.id === user.id
 }
 
+/** The messages about a change of an account. */
+const messagesOfChanges = [
+  'passwordChanged',
+  'addressChanged',
+  'accountLinked',
+  'accountUnlinked',
+  'secondFactorChanged',
+] as const satisfies readonly MessageName[]
+
+/** With this number of recovery codes, users are asked to replace them. */
+const fewCodes = 2
+
 function messagesOfChange(to: Email, changes: UserChanges, needs: Needs): Outgoing[] {
   const { previousEmail, password, passwordRemoved, oauthLinked, oauthUnlinked } = changes
   const messages: Outgoing[] = []
@@ -109,7 +121,19 @@ function messagesOfChange(to: Email, changes: UserChanges, needs: Needs): Outgoi
   }
   if (oauthLinked) messages.push({ name: 'accountLinked', to, fields: accountFields(oauthLinked, needs) })
   if (oauthUnlinked) messages.push({ name: 'accountUnlinked', to, fields: accountFields(oauthUnlinked, needs) })
+  const factorFields = fieldsOfFactors(changes)
+  if (factorFields !== null) messages.push({ name: 'secondFactorChanged', to, fields: factorFields })
   return messages
+}
+
+function fieldsOfFactors(changes: UserChanges): MessageFields | null {
+  const { factorAdded, factorRemoved, recoveryCodesRenewed, recoveryCodeUsed: left = null } = changes
+  const added = factorAdded !== undefined
+  const removed = factorRemoved !== undefined
+  const renewed = recoveryCodesRenewed ?? false
+  const used = left !== null
+  if (!added && !removed && !renewed && !used) return null
+  return { added, removed, renewed, used, left, few: used && left <= fewCodes }
 }
 
 /** Whether the address before the change was verified. A new address withdraws the verification. */

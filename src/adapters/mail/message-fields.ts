@@ -13,6 +13,7 @@ export const ownFields = {
   addressChanged: [],
   accountLinked: providerFields,
   accountUnlinked: providerFields,
+  secondFactorChanged: ['added', 'removed', 'renewed', 'used', 'left', 'few'],
   newSignIn: signInFields,
   accountDeleted: [],
 } as const satisfies Readonly<Record<string, readonly string[]>>

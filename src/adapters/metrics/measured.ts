@@ -39,13 +39,16 @@ export interface Login<Input, Result> {
   execute(input: Input): Promise<Result>
 }
 
-const outcomes: Readonly<Record<LoginResult['type'], LoginOutcome>> = { granted: 'success' }
+const outcomes: Readonly<Record<LoginResult['type'], LoginOutcome>> = {
+  granted: 'success',
+  second_factor: 'second_factor',
+}
 
 /** Counts the logins by their outcomes. */
-export function measuredLogin<Input extends { readonly backend: { readonly name: string } }>(
-  login: Login<Input, LoginResult>,
-  metrics: Meter,
-): Login<Input, LoginResult> {
+export function measuredLogin<
+  Input extends { readonly backend: { readonly name: string } },
+  Result extends LoginResult,
+>(login: Login<Input, Result>, metrics: Meter): Login<Input, Result> {
   if (metrics === null) return login
   return {
     async execute(input) {
@@ -97,6 +100,7 @@ export function measuredLimits(limits: Limits, metrics: Meter): Limits {
     })
   return {
     password: (attempt, verify) => watched(() => limits.password(attempt, verify)),
+    factor: (attempt, verify) => watched(() => limits.factor(attempt, verify)),
     request: (limit, client, work) => watched(() => limits.request(limit, client, work)),
     async maySendToken(demand) {
       const may = await limits.maySendToken(demand)

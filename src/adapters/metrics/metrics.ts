@@ -4,6 +4,7 @@ const loginOutcomes = [
   'success',
   'refused',
   'not_verified',
+  'second_factor',
   'provider_failed',
   'limited',
   'unavailable',

@@ -9,7 +9,7 @@ import type { Limiter } from '../ports/stores/limiter.ts'
 import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import type { Backend } from '../sign-in/authenticate.ts'
-import { type CompleteLoginNeeds, completeLogin, type LoginResult } from '../sign-in/complete-login.ts'
+import { type CompleteLoginNeeds, completeLogin, type Granted } from '../sign-in/complete-login.ts'
 import { LogOut } from '../sign-in/log-out.ts'
 import { type BoundCode, type CodeLogin, codeKey, codeRecord } from './app-code.ts'
 
@@ -54,7 +54,7 @@ export class RedeemCode {
    */
   async execute(
     input: CausingRequest & Omit<BoundCode, 'challenge'> & { verifier: string; backend: Backend },
-  ): Promise<LoginResult> {
+  ): Promise<Granted> {
     const { users, oauthStates, keyRing } = this.#needs
     const { code, app, redirectUri, verifier, backend, requestId, languages } = input
     const bound = { code, app, redirectUri, challenge: keyRing.digest(verifier) } // S256 is this digest
@@ -70,6 +70,8 @@ export class RedeemCode {
     const { methods, traits } = login
     const proof = { methods, provedAt: new Date(login.provedAt), app }
     const result = await completeLogin(this.#needs, { user, backend, traits, requestId, languages, ...proof })
+    // The user has got a second factor since, which ended the login of the code.
+    if (result.type !== 'granted') throw new AppCodeRefused(false)
     await this.#noteUse(bound, result.issued.credential)
     return result
   }

@@ -4,7 +4,7 @@ import { LimitReached, Refusal } from '../../domain/refusal.ts'
 import type { DeviceTokens } from '../ports/device-tokens.ts'
 import type { Limiter } from '../ports/stores/limiter.ts'
 import { type Counter, type CounterNeeds, counterOf, countersOf, knownDevices, pauseOf, windows } from './counters.ts'
-import type { ClientLimit, Limits, PasswordAttempt, TokenDemand } from './limits.ts'
+import type { ClientLimit, FactorAttempt, Limits, PasswordAttempt, TokenDemand } from './limits.ts'
 import type { Attack } from './report-attack.ts'
 
 interface Needs extends CounterNeeds {
@@ -54,6 +54,30 @@ export class CountedLimits implements Limits {
       await this.#takePassword(attempt, taken)
       const verified = await verify()
       if (verified !== null) await this.#forgive(taken)
+      return verified
+    } catch (thrown) {
+      await this.#giveBack(taken)
+      throw thrown
+    }
+  }
+
+  async factor<R>(
+    { account, device, passwordVersion }: FactorAttempt,
+    verify: () => Promise<R | null>,
+  ): Promise<R | null> {
+    const deviceId = device === null ? null : this.#needs.deviceTokens.idOf(device, account)
+    const closing = counterOf(this.#needs, 'factorsBeforeClosing', account, String(passwordVersion))
+    const counters =
+      deviceId === null
+        ? [counterOf(this.#needs, 'factorsPerAccount', account), closing]
+        : [counterOf(this.#needs, 'factorsPerAccount', account, deviceId)]
+    const taken = await this.#take(counters)
+    try {
+      const verified = await verify()
+      if (verified === null) return null
+      await this.#giveBack(taken.filter(({ key }) => key !== closing.key))
+      this.#refused.delete(closing.key)
+      await this.#needs.limiter.clear(closing.key)
       return verified
     } catch (thrown) {
       await this.#giveBack(taken)

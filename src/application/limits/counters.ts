@@ -8,6 +8,8 @@ export interface LimitFigures {
   readonly longestPauseSeconds: number
   readonly passwordsPerAccount: number
   readonly passwordsPerDevice: number
+  readonly factorsPerAccount: number
+  readonly factorsBeforeClosing: number
   readonly registrationsPerClient: number
   readonly tokenRequestsPerClient: number
   readonly wrongTokensPerClient: number
@@ -16,7 +18,9 @@ export interface LimitFigures {
 }
 
 const tenMinutes = 600
+const quarter = 900
 const hour = 3600
+const month = 30 * 24 * hour
 
 /** The windows of the counters in seconds, by the settings that have their figures. */
 export const windows = {
@@ -24,6 +28,8 @@ export const windows = {
   passwordsBeforePauses: hour,
   passwordsPerAccount: hour,
   passwordsPerDevice: hour,
+  factorsPerAccount: quarter,
+  factorsBeforeClosing: month,
   registrationsPerClient: hour,
   tokenRequestsPerClient: hour,
   wrongTokensPerClient: tenMinutes,

@@ -20,6 +20,13 @@ export interface PasswordAttempt extends Caller {
   readonly requestId: string
 }
 
+/** A try to answer the challenge of a login with a second factor. */
+export interface FactorAttempt extends Caller {
+  readonly account: EmailKey
+  /** A new password opens a step that was closed. */
+  readonly passwordVersion: number
+}
+
 export interface TokenDemand {
   readonly purpose: TokenPurpose
   /** The key of the address, whether or not it has an account. */
@@ -37,6 +44,9 @@ export interface Limits {
   /** Verifies a password, and counts the attempt if `verify` resolves to `null`: the password is wrong. */
   password<R>(attempt: PasswordAttempt, verify: () => Promise<R | null>): Promise<R | null>
 
+  /** Like `password`, for a second factor. The tries of strangers have counters apart from those of the owner's browsers. */
+  factor<R>(attempt: FactorAttempt, verify: () => Promise<R | null>): Promise<R | null>
+
   /** Does the work of a request, and counts it. `wrongTokens` counts only work that refuses the token. */
   request<R>(limit: ClientLimit, client: string | null, work: () => Promise<R>): Promise<R>
 
@@ -50,6 +60,7 @@ export interface Limits {
 /** Limits nothing. */
 export const unlimited: Limits = {
   password: (_attempt, verify) => verify(),
+  factor: (_attempt, verify) => verify(),
   request: (_limit, _client, work) => work(),
   maySendToken: async () => true,
   mayTellSignIn: async () => true,

@@ -1,12 +1,15 @@
 import type { Actor } from '../../domain/actor.ts'
 import { type Email, emailKey } from '../../domain/email.ts'
 import { type AccountEvent, accountEvent } from '../../domain/events.ts'
+import { hasFactor } from '../../domain/factors.ts'
 import { jsonId } from '../../domain/ids.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { type ClientTraits, unknownTraits } from '../../domain/session.ts'
 import type { User } from '../../domain/user.ts'
 import { type ChangeUser, QueueFull } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { type Challenges, type FactorMethod, methodsOf } from '../factors/challenges.ts'
+import { levelOf } from '../factors/level.ts'
 import type { Caller, Limits } from '../limits/limits.ts'
 import type { IssuedCredential } from '../ports/credentials.ts'
 import type { DeviceTokens } from '../ports/device-tokens.ts'
@@ -15,6 +18,7 @@ import type { LoginTimes } from '../ports/stores/login-times.ts'
 import { type Backend, loggedIn } from './authenticate.ts'
 
 export interface CompleteLoginNeeds extends MetadataNeeds {
+  challenges: Pick<Challenges, 'open'>
   changeUser: ChangeUser
   eventHandlers: EventHandlers
   deviceTokens: Pick<DeviceTokens, 'idOf'>
@@ -63,7 +67,14 @@ interface Login extends CausingRequest, LoginClient {
 }
 
 /** The result of every way to log in. A later release may add members, so check `type`. */
-export type LoginResult = Granted
+export type LoginResult = Granted | SecondFactorRequired
+
+/** The user has a second factor. `FinishLogin` takes the challenge within five minutes, for this backend. */
+export interface SecondFactorRequired {
+  readonly type: 'second_factor'
+  readonly challenge: string
+  readonly methods: readonly FactorMethod[]
+}
 
 export interface Granted {
   readonly type: 'granted'
@@ -75,7 +86,7 @@ export interface Granted {
 /**
  * Every way to log in ends here after it has proved the user, and no other place issues credentials.
  *
- * Issues one if the user may log in through this backend, records the time of the login, and writes the login's events that have
+ * Issues one if the user may log in through this backend and has no second factor, or has shown it. Then it records the time of the login, and writes the login's events that have
  * a handler. It only warns if the time is not recorded or the queue of events is full: otherwise a failing handler would lock its
  * user out.
  */
@@ -84,6 +95,12 @@ export async function completeLogin(needs: CompleteLoginNeeds, login: Login): Pr
   if (!user.isActive) throw new Refusal('LOGIN_BAD_CREDENTIALS')
   if ((requiresVerification || backend.requiresVerification) && !user.isVerified) {
     throw new Refusal('LOGIN_USER_NOT_VERIFIED')
+  }
+
+  if (hasFactor(user) && levelOf({ methods }) < 2) {
+    const client = login.caller?.client ?? null
+    const proved = { user, backend: backend.name, methods, requiresVerification, client }
+    return { type: 'second_factor', challenge: await needs.challenges.open(proved), methods: methodsOf(user.factors) }
   }
 
   const at = needs.clock()

@@ -69,7 +69,7 @@ async function printFormerSecrets(options: GlobalOptions, tenant: Parameters<typ
     for (const [at, { isBound, users, signingKeys }] of (await rotation.needsOfFormer()).entries()) {
       const needing = [
         ...(isBound ? ['the users are bound to it'] : []),
-        ...(users > 0 ? [`provider tokens of ${users} users`] : []),
+        ...(users > 0 ? [`provider tokens or second factors of ${users} users`] : []),
         ...(signingKeys > 0 ? [`${signingKeys} signing keys`] : []),
       ]
       const isNeeded = needing.length > 0

@@ -1,5 +1,6 @@
 import { parseEmail } from '../../adapters/addresses/parse-email.ts'
 import type { AnyChanges } from '../../application/accounts/account-changes.ts'
+import { hasFactor } from '../../domain/factors.ts'
 import { InvalidInput, Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import { parseJson } from '../../lib/json-text.ts'
@@ -141,6 +142,23 @@ export async function deleteUser(options: Forcible & { readonly yes?: true }): P
     if (objection !== null) return objection
     await users.deleteUser({ target, requestId, isForced: options.force === true }, warn)
     await printed(options, `deleted ${email} (${id})`, documentOf(target))
+    return 0
+  })
+}
+
+/** Removes the second factors of a user. Asks before, because whoever has the password can log in then. */
+export async function resetFactors(options: OneUser & { readonly yes?: true }): Promise<ExitCode> {
+  return await withUser(options, async ({ user: target, users, requestId }) => {
+    const { email, id } = target
+    if (!hasFactor(target)) {
+      warn(`${email} has no second factor`)
+      return 1
+    }
+    const question = `Then ${email} (${id}) logs in without the second factor. Be sure that the owner has asked for it`
+    const objection = await objectionOfOperator(question, options)
+    if (objection !== null) return objection
+    await users.removeFactors.execute({ by, target, requestId })
+    await printed(options, `${email} has no second factor now (${id})`, documentOf(target))
     return 0
   })
 }

@@ -86,8 +86,15 @@ function fieldsOf(user: User): string[] {
     `superuser: ${yes(isSuperuser)}`,
     `password: ${yes(hasPassword)}`,
     `created: ${createdAt.toISOString()}`,
+    ...linesOfFactors(user),
     ...Object.entries({ ...shown, ...hidden }).map(([name, value]) => `field ${name}: ${JSON.stringify(value)}`),
   ]
+}
+
+function linesOfFactors({ factors: { totp, recovery } }: User): string[] {
+  if (totp === null) return []
+  const added = new Date(totp.addedAt).toISOString()
+  return [`second factor: authenticator app since ${added}, ${recovery?.digests.length ?? 0} recovery codes`]
 }
 
 const yes = (is: boolean): string => (is ? 'yes' : 'no')

@@ -79,6 +79,7 @@ export function mountedProviders(
       checkedReturn: (given) =>
         checkedReturn(given, { ownOrigin: new URL(publicUrl).origin, allowedOrigins: settings.http.allowedOrigins }),
       failurePage: settings.pages.enabled ? `${publicUrl}/account` : null,
+      factorPage: settings.pages.enabled ? `${publicUrl}/account/sign-in` : null,
       cookies,
       stateCodes: settings.compat.stateCodes,
       report: (failure, requestId) => reportProvider(log, name, failure, requestId),

@@ -14,6 +14,11 @@ import { DeliverTokens } from '../../application/deliveries/deliver-tokens.ts'
 import { RelayEvents } from '../../application/deliveries/relay-events.ts'
 import { Sweep } from '../../application/deliveries/sweep.ts'
 import { DiscardDeliveries, ListUndelivered, RetryDeliveries } from '../../application/deliveries/undelivered.ts'
+import { BeginTotp } from '../../application/factors/begin-totp.ts'
+import { ConfirmTotp } from '../../application/factors/confirm-totp.ts'
+import { FinishLogin } from '../../application/factors/finish-login.ts'
+import { RemoveFactors } from '../../application/factors/remove-factors.ts'
+import { RenewRecoveryCodes } from '../../application/factors/renew-recovery-codes.ts'
 import { ReportAttack } from '../../application/limits/report-attack.ts'
 import { FinishOAuth } from '../../application/oauth/finish-oauth.ts'
 import { LinkOAuth } from '../../application/oauth/link-oauth.ts'
@@ -37,16 +42,19 @@ import type { Ports } from './ports.ts'
 /** All use cases, except those of apps (`apps.ts`). The compiler checks that the ports have their needs. */
 const classes = {
   authenticate: Authenticate,
+  beginTotp: BeginTotp,
   changeAccount: ChangeAccount,
   changeOwnAccount: ChangeOwnAccount,
   changeUser: ChangeUser,
   checkResetToken: CheckResetToken,
+  confirmTotp: ConfirmTotp,
   createSuperuser: CreateSuperuser,
   deleteUser: DeleteUser,
   deliverTokens: DeliverTokens,
   discardDeliveries: DiscardDeliveries,
   endSession: EndSession,
   exportUser: ExportUser,
+  finishLogin: FinishLogin,
   finishOAuth: FinishOAuth,
   issueResetToken: IssueResetToken,
   linkOAuth: LinkOAuth,
@@ -63,6 +71,8 @@ const classes = {
   rejectAccount: RejectAccount,
   relayEvents: RelayEvents,
   reportAttack: ReportAttack,
+  removeFactors: RemoveFactors,
+  renewRecoveryCodes: RenewRecoveryCodes,
   requestToken: RequestToken,
   resetPassword: ResetPassword,
   retryDeliveries: RetryDeliveries,

@@ -1,4 +1,5 @@
 import { registrableDomain } from '../../adapters/addresses/registrable-domain.ts'
+import { qrCode } from '../../adapters/factors/qr-code.ts'
 import { loginFieldOf } from '../../adapters/fields/login-field.ts'
 import type { UseOfApps } from '../../adapters/http/apps/apps-router.ts'
 import { withForms } from '../../adapters/http/docs/answer-forms.ts'
@@ -29,6 +30,7 @@ import { oauthAssociateRouter } from '../../adapters/http/routers/oauth-associat
 import { operationsRouter } from '../../adapters/http/routers/operations.ts'
 import { ownDeletionRouter } from '../../adapters/http/routers/own-deletion.ts'
 import { ownExportRouter } from '../../adapters/http/routers/own-export.ts'
+import { secondFactorRouter } from '../../adapters/http/routers/second-factor.ts'
 import { removingRepeated } from '../../adapters/http/transports/cookie-scopes.ts'
 import type { DeviceCookie } from '../../adapters/http/transports/device-cookie.ts'
 import { type HttpBackend, ownOrigins } from '../../adapters/http/transports/http-backend.ts'
@@ -81,7 +83,7 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
   const wellKnown = wellKnownRouter({ issuer: publicUrl, published: signingKeys.published, cacheSeconds, signIn })
   const ofDevelopment = settings.try.enabled ? [page, ...kept] : []
   const parts = {
-    use: { ...useCases, vault: ports.vault, backends, deviceCookie },
+    use: { ...useCases, vault: ports.vault, backends, deviceCookie, qrCode },
     providers: mountedProviders(tenant, publicUrl),
     apps: apps?.mountedApps(tenant, publicUrl) ?? null,
   }
@@ -157,6 +159,7 @@ type Use = Tenant['useCases'] & {
   readonly vault: ProviderVault
   readonly backends: readonly HttpBackend[]
   readonly deviceCookie: DeviceCookie
+  readonly qrCode: (text: string) => Promise<string>
 }
 
 interface Parts {
@@ -182,13 +185,22 @@ function placed<Own>(place: Place, router: Router<Own>, useOf: (parts: Parts) =>
 /** The routers that the settings enable, at their prefixes. */
 function routersOf(settings: Settings, code: AppsCode | null): PlacedRouter[] {
   const backends = enabledOf(settings.backends).map(([name, own]) => ({ name, own, transport: transportOf(own) }))
+  const hasFactors = settings.routers.factors.enabled
   const auth = backends.map((backend) => {
     const place = { prefix: backend.own.prefix, requiresVerification: backend.own.logoutRequiresVerification }
-    return placed(place, authRouter({ ...backend, loginField: loginFieldOf(backend.own) }), ({ use }) => ({
+    return placed(place, authRouter({ ...backend, loginField: loginFieldOf(backend.own), hasFactors }), ({ use }) => ({
       ...use,
       backend: one(use.backends, backend.name),
     }))
   })
+  const secondFactors = hasFactors
+    ? backends.map((backend) =>
+        placed({ prefix: backend.own.prefix }, secondFactorRouter(backend), ({ use }) => ({
+          ...use,
+          backend: one(use.backends, backend.name),
+        })),
+      )
+    : []
   const others = routers
     .filter(({ name }) => settings.routers[name].enabled)
     .map(({ name, router }) => placed<Use>(settings.routers[name], router, ({ use }) => use))
@@ -205,7 +217,7 @@ function routersOf(settings: Settings, code: AppsCode | null): PlacedRouter[] {
   const apps = code === null ? [] : [placed({ prefix: '' }, code.appsRouter, ({ apps }) => built(apps))]
   const oauth = enabledOf(settings.providers).flatMap(([name, own]) => {
     const posts = postsCallback(own.kind)
-    const described = { name, backend: one(backends, own.backend), postsCallback: posts }
+    const described = { name, backend: one(backends, own.backend), postsCallback: posts, hasFactors }
     const useOf = ({ use, providers }: Parts) => {
       const mounted = providers.get(name)
       if (mounted === undefined) throw new Error(`the provider ${name} is not built`)
@@ -217,7 +229,17 @@ function routersOf(settings: Settings, code: AppsCode | null): PlacedRouter[] {
       placed(linking, oauthAssociateRouter(name, posts), useOf),
     ]
   })
-  return [...auth, ...others, ...deletion, ...ownExport, ...checkReset, ...checkPassword, ...apps, ...oauth]
+  return [
+    ...auth,
+    ...secondFactors,
+    ...others,
+    ...deletion,
+    ...ownExport,
+    ...checkReset,
+    ...checkPassword,
+    ...apps,
+    ...oauth,
+  ]
 }
 
 function built(apps: UseOfApps | null): UseOfApps {

@@ -3,11 +3,13 @@ import { type DerivedKeys, newToken } from '../../adapters/crypto/derived-keys.t
 import { deviceTokens } from '../../adapters/crypto/device-tokens.ts'
 import { newId, newUserIds } from '../../adapters/crypto/new-id.ts'
 import { providerVault } from '../../adapters/crypto/provider-vault.ts'
+import { factorCodes } from '../../adapters/factors/factor-codes.ts'
 import { fieldRulesOf } from '../../adapters/fields/declared-fields.ts'
 import { declaredUsers } from '../../adapters/stores/declared-users.ts'
 import { passwordValidation } from '../../application/accounts/password-validation.ts'
 import { HandlerSink, type NamedHandlers } from '../../application/deliveries/handler-sink.ts'
 import { SessionsSink } from '../../application/deliveries/sessions-sink.ts'
+import { Challenges } from '../../application/factors/challenges.ts'
 import { CountedLimits } from '../../application/limits/counted-limits.ts'
 import { countersOfSecrets } from '../../application/limits/counters-of-secrets.ts'
 import { unlimited } from '../../application/limits/limits.ts'
@@ -54,6 +56,7 @@ export function portsOf(settings: Settings, opened: Opened) {
   const limiter = countersOfSecrets(opened.limiter)
   const devices = deviceTokens(keyRing.deviceTokenKey, clock, keyRing.former.deviceTokenKeys)
   const lifetimes = lifetimesOf(settings)
+  const { maxOpenJourneys } = settings.security
   const counted = { limiter, keyRing, deviceTokens: devices, figures: settings.limits, clock, attacked, withheld }
   const handlerTimeoutSeconds = settings.handlers.timeoutSeconds
   const { expiringIds } = users
@@ -84,7 +87,9 @@ export function portsOf(settings: Settings, opened: Opened) {
     verifiesNewUsers: settings.mail.url !== 'off' && settings.mail.verifyOnRegister,
     reportsUnchanged: settings.users.reportsUnchanged,
     requiresSession: settings.verification.requiresSession,
-    maxOpenJourneys: settings.security.maxOpenJourneys,
+    maxOpenJourneys,
+    challenges: new Challenges({ ...others, limiter, keyRing, newToken, maxOpenJourneys }),
+    factorCodes: factorCodes(settings.pages.name ?? 'Portcullis'),
     lifetimes,
     leaseSeconds: settings.events.leaseSeconds,
     handlerTimeoutSeconds,

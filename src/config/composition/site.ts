@@ -42,6 +42,7 @@ export function siteOf({ settings, ports }: Tenant, publicUrl: string): Site {
       register: prefixIfEnabled(routers.register),
       resetPassword: prefixIfEnabled(routers.resetPassword),
       verify: prefixIfEnabled(routers.verify),
+      factors: routers.factors.enabled,
     },
     providers: enabledOf(providers).map(([provider, own]): PageProvider => {
       const isByCookie = backends[own.backend]?.transport.kind === 'cookie'

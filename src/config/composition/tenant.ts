@@ -167,6 +167,7 @@ function measuredUseCases(all: UseCases, metrics: SharedResources['metrics']) {
   return {
     ...all,
     logIn: measuredLogin(all.logIn, metrics),
+    finishLogin: measuredLogin(all.finishLogin, metrics),
     finishOAuth: measuredLogin(all.finishOAuth, metrics),
   }
 }

@@ -1,4 +1,5 @@
 import type { Router } from '../../adapters/http/endpoint.ts'
+import { factorsRouter } from '../../adapters/http/routers/factors.ts'
 import { registerRouter } from '../../adapters/http/routers/register.ts'
 import { resetPasswordRouter } from '../../adapters/http/routers/reset-password.ts'
 import { usersRouter } from '../../adapters/http/routers/users.ts'
@@ -10,6 +11,8 @@ interface RouterPlugin {
   readonly description: string
   /** The default prefix. */
   readonly prefix: string
+  /** Whether the settings have to turn it on. */
+  readonly isOff?: true
   /** Its handlers get `backends`, `deviceCookie` and all use cases by their names in `config/composition/container.ts`. */
   readonly router: Router
 }
@@ -20,4 +23,11 @@ export const routers = [
   { name: 'resetPassword', description: 'Password reset', prefix: '/auth', router: resetPasswordRouter },
   { name: 'verify', description: 'Verification of e-mail addresses', prefix: '/auth', router: verifyRouter },
   { name: 'users', description: 'Reading, changing and deleting users', prefix: '/users', router: usersRouter },
+  {
+    name: 'factors',
+    description: 'Second factors of the own account',
+    prefix: '/users',
+    isOff: true,
+    router: factorsRouter,
+  },
 ] as const satisfies readonly RouterPlugin[]

@@ -32,6 +32,7 @@ import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { quickHasher } from '../../../src/testing/quick-hasher.ts'
 import { recordedHandlers } from '../../../src/testing/recorded-handlers.ts'
 import { changeUserOf, deliveryNeeds } from '../../support/scenes/delivery.ts'
+import { noChallenges } from '../../support/scenes/logins.ts'
 
 const requestId = 'job-1'
 const languages = ['de-CH', 'en']
@@ -116,7 +117,8 @@ async function scene() {
     registerUser: new RegisterUser(needs),
     createSuperuser: new CreateSuperuser(needs),
     promoteUser: new PromoteUser(needs),
-    logIn: new LogIn(needs),
+    logIn: new LogIn({ ...needs, challenges: noChallenges }),
+    finishLogin: { execute: async () => expect.fail('the challenge is unknown') },
     logOut: new LogOut(needs),
     logOutEverywhere: new LogOutEverywhere(needs),
     listSessions: new ListSessions(needs),

@@ -14,6 +14,7 @@ import { oauthAssociateRouter } from '../../../src/adapters/http/routers/oauth-a
 import { operationsRouter } from '../../../src/adapters/http/routers/operations.ts'
 import { ownDeletionRouter } from '../../../src/adapters/http/routers/own-deletion.ts'
 import { ownExportRouter } from '../../../src/adapters/http/routers/own-export.ts'
+import { secondFactorRouter } from '../../../src/adapters/http/routers/second-factor.ts'
 import { pagePaths, routes } from '../../../src/adapters/http/routes.ts'
 import { bearerTransport } from '../../../src/adapters/http/transports/bearer.ts'
 import { routers } from '../../../src/config/plugins/routers.ts'
@@ -22,8 +23,9 @@ describe('the list of routes', () => {
   const backend = { name: 'any', transport: bearerTransport }
   const all = (): Readonly<Record<string, Router>> => ({
     auth: authRouter(backend),
+    secondFactor: secondFactorRouter(backend),
     ...Object.fromEntries(routers.map(({ name, router }) => [name, router])),
-    oauth: oauthRouter({ name: 'any', backend, postsCallback: true }),
+    oauth: oauthRouter({ name: 'any', backend, postsCallback: true, hasFactors: true }),
     oauthAssociate: oauthAssociateRouter('any', true),
     checkReset: checkResetRouter,
     checkPassword: checkPasswordRouter,

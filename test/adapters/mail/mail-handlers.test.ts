@@ -100,6 +100,8 @@ describe('mail as a handler', () => {
       [updated({ email: ada, previousEmail: 'ADA@example.com' as Email }), []],
       [updated({ oauthLinked: link }), [['accountLinked', ada]]],
       [updated({ oauthUnlinked: link }), [['accountUnlinked', ada]]],
+      [updated({ factorAdded: 'totp' }), [['secondFactorChanged', ada]]],
+      [updated({ recoveryCodeUsed: 2 }), [['secondFactorChanged', ada]]],
       [updated({ isSuperuser: true }), []],
       [updated({ loggedOutEverywhere: true }), []],
       [aCall('new_sign_in', { traits }), [['newSignIn', ada]]],
@@ -112,6 +114,7 @@ describe('mail as a handler', () => {
       expect(names()).to.deep.equal(expected)
       if (call.changes?.passwordRemoved) expect(sent[0]?.subject).to.equal('Ihr Passwort wurde entfernt')
       else if (names()[0]?.[0] === 'passwordChanged') expect(sent[0]?.subject).to.equal('Ihr Passwort wurde geändert')
+      if (call.changes?.recoveryCodeUsed === 2) expect(sent[0]?.text).to.contain('Übrige Codes: 2. Bitte ersetzen')
       if (call.changes?.oauthLinked) expect(sent[0]?.text).to.contain('Mit dem GOOGLE-Konto ada@gmail.example')
     }
   })
@@ -166,6 +169,7 @@ describe('mail as a handler', () => {
       addressChanged: updated({ email: ada, previousEmail: 'old@example.com' as Email }),
       accountLinked: updated({ oauthLinked: { provider: 'acme', accountEmail: 'a' } }),
       accountUnlinked: updated({ oauthUnlinked: { provider: 'acme', accountEmail: 'a' } }),
+      secondFactorChanged: updated({ factorRemoved: 'totp' }),
       newSignIn: aCall('new_sign_in', { traits }),
       accountDeleted: ownDeletion(),
     }

@@ -17,6 +17,7 @@ const fields = {
   minutes: null,
   provider: 'Google',
   account: 'ada@gmail.example',
+  added: true,
 }
 
 /** The characters that HTML escapes, as a reader sees them. */

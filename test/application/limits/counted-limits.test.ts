@@ -28,6 +28,8 @@ function scene(given: Partial<ConstructorParameters<typeof CountedLimits>[0]['fi
     longestPauseSeconds: 60,
     passwordsPerAccount: 1000,
     passwordsPerDevice: 1000,
+    factorsPerAccount: 2,
+    factorsBeforeClosing: 3,
     registrationsPerClient: 2,
     tokenRequestsPerClient: 2,
     wrongTokensPerClient: 2,
@@ -147,6 +149,8 @@ describe('the limits of passwords', () => {
     const { guess, logIn, devices, clock } = scene({
       passwordsPerAccount: 3,
       passwordsPerDevice: 2,
+      factorsPerAccount: 2,
+      factorsBeforeClosing: 3,
       passwordsBeforePauses: 1,
     })
     await times(3, (at) => guess({ ...attempt, client: `192.0.2.${at}` }))
@@ -456,5 +460,50 @@ describe('the limits of requests', () => {
     clock.advance(3600)
     await times(3, () => ask({ requestId: 'request-2' }))
     expect(withheld).to.deep.equal([report, report])
+  })
+})
+
+describe('the limits of second factors', () => {
+  function factorScene(figures: { readonly factorsPerAccount: number; readonly factorsBeforeClosing: number }) {
+    const { limits, clock, devices } = scene(figures)
+    const tries = async (right: boolean, device: string | null = null, passwordVersion = 1): Promise<string> => {
+      const tried = { client: '192.0.2.1', device, account: ada, passwordVersion }
+      try {
+        return (await limits.factor(tried, async () => (right ? 'right' : null))) ?? 'wrong'
+      } catch (thrown) {
+        if (!(thrown instanceof LimitReached)) throw thrown
+        return `${thrown.limit}, retry after ${thrown.retryAfterSeconds} s`
+      }
+    }
+    return { tries, clock, owner: devices.issue(ada) }
+  }
+
+  it('count the wrong codes of strangers together, and those of a known browser apart', async () => {
+    const { tries, clock, owner } = factorScene({ factorsPerAccount: 2, factorsBeforeClosing: 100 })
+    expect(await times(2, () => tries(false))).to.deep.equal(['wrong', 'wrong'])
+    expect(await tries(true)).to.equal('factorsPerAccount, retry after 900 s')
+    expect(await times(2, () => tries(false, owner))).to.deep.equal(['wrong', 'wrong'])
+    expect(await tries(true, owner)).to.equal('factorsPerAccount, retry after 900 s')
+    clock.advance(900)
+    expect(await tries(true)).to.equal('right')
+    expect(await tries(true, owner)).to.equal('right')
+  })
+
+  it('close the step to strangers, until a code of the owner is right or the password changes', async () => {
+    const { tries, clock, owner } = factorScene({ factorsPerAccount: 2, factorsBeforeClosing: 4 })
+    const wrongCodes = async () => {
+      for (let round = 0; round < 2; round++) {
+        await times(2, () => tries(false))
+        clock.advance(900)
+      }
+    }
+    await wrongCodes()
+    expect(await tries(true)).to.match(/^factorsBeforeClosing, retry after \d{7} s$/)
+    expect(await tries(true, owner)).to.equal('right')
+    expect(await tries(true)).to.equal('right')
+    clock.advance(900)
+    await wrongCodes()
+    expect(await tries(true)).to.match(/^factorsBeforeClosing/)
+    expect(await tries(true, null, 2)).to.equal('right')
   })
 })

@@ -23,6 +23,8 @@ function scene() {
     longestPauseSeconds: 60,
     passwordsPerAccount: 4,
     passwordsPerDevice: 10,
+    factorsPerAccount: 2,
+    factorsBeforeClosing: 3,
     registrationsPerClient: 10,
     tokenRequestsPerClient: 10,
     wrongTokensPerClient: 10,

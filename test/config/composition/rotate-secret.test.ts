@@ -179,9 +179,11 @@ describe('a rotation of the secret', () => {
     for (const user of [sealedBy(goodSecret), sealedBy(goodSecret), sealedBy(next), sealedBy(gone)]) {
       await users.insert(user, [])
     }
+    const person = aUser({ oauthAccounts: [] })
+    await users.insert({ ...person, factors: factorsBy(goodSecret, person.id) }, [])
     const given = { secret: next, formerSecrets: [goodSecret, gone, `unused ${goodSecret}`] }
     const before = await (await rotation(given)).needsOfFormer()
-    expect(before).to.deep.equal([{ isBound: true, users: 2, signingKeys: 1 }, { ...unused, users: 1 }, unused])
+    expect(before).to.deep.equal([{ isBound: true, users: 3, signingKeys: 1 }, { ...unused, users: 1 }, unused])
     await (await rotation(given)).reseal(quiet)
     clock.advance(1)
     expect(await (await rotation(given)).needsOfFormer()).to.deep.equal([unused, unused, unused])

@@ -1,4 +1,5 @@
 import { type TSchema, Type } from 'typebox'
+import { factorMethods } from '../../../application/factors/challenges.ts'
 import type { RefusalCode } from '../../../domain/refusal.ts'
 import type { Endpoint, Mounted, ReplySchema } from '../endpoint.ts'
 import { detailOf, statusOf } from '../errors.ts'
@@ -146,12 +147,14 @@ const closed = { additionalProperties: false }
 const oneOf = (values: readonly string[]) => Type.Unsafe<string>({ type: 'string', enum: [...new Set(values)] })
 
 /**
- * A `detail` is a text, or an object: with a code, a reason and a rule, or with a code and a field as its reason. That code is the
+ * A `detail` is a text, or an object: with a code, a reason and a rule, with a code and a field as its reason, or with a code and a challenge. That code is the
  * name of the failure.
  */
 function schemaOf(failures: readonly Failure[]): TSchema {
   const texts = failures.map(({ detail }) => detail).filter((detail) => typeof detail === 'string')
-  const others = failures.filter(({ detail }) => typeof detail !== 'string')
+  const isChallenge = ({ detail }: Failure) => typeof detail === 'object' && detail !== null && 'challenge' in detail
+  const challenges = failures.filter(isChallenge)
+  const others = failures.filter((one) => typeof one.detail !== 'string' && !isChallenge(one))
   const reasoned = others.filter(({ rules }) => rules.length > 0)
   const ofFields = others.filter(({ rules }) => rules.length === 0)
   const coded = (ones: readonly Failure[]) => ({ code: oneOf(ones.map(({ name }) => name)), reason: Type.String() })
@@ -160,9 +163,15 @@ function schemaOf(failures: readonly Failure[]): TSchema {
     ...(texts.length === 0 ? [] : [oneOf(texts)]),
     ...(reasoned.length === 0 ? [] : [Type.Object({ ...coded(reasoned), rule }, closed)]),
     ...(ofFields.length === 0 ? [] : [Type.Object(coded(ofFields), closed)]),
+    ...(challenges.length === 0 ? [] : [Type.Object(challengeOf(challenges), closed)]),
   ]
   const [only] = forms
   return Type.Object({ detail: forms.length === 1 && only !== undefined ? only : Type.Union(forms) }, closed)
+}
+
+function challengeOf(failures: readonly Failure[]) {
+  const methods = Type.Array(oneOf(factorMethods))
+  return { code: oneOf(failures.map(({ name }) => name)), challenge: Type.String(), methods }
 }
 
 function failure(status: number, name: string, meaning: string, detail: unknown = name): Failure {

@@ -2,12 +2,14 @@ import { Type } from 'typebox'
 import { type Arrival, type AuthorizationResponse, UnknownState } from '../../../application/oauth/redeem-return.ts'
 import type { StartOAuth } from '../../../application/oauth/start-oauth.ts'
 import { CodeRefused, ProviderFailed } from '../../../application/ports/oauth-provider.ts'
+import type { SecondFactorRequired } from '../../../application/sign-in/complete-login.ts'
 import type { OAuthFlow } from '../../../domain/oauth-state.ts'
 import { Refusal } from '../../../domain/refusal.ts'
 import { type Endpoint, endpoint, type Incoming, type QueryParameter } from '../endpoint.ts'
 import { errorReply, statusOf } from '../errors.ts'
 import type { Reply } from '../reply.ts'
 import type { Route } from '../routes.ts'
+import { secondFactorRequired } from '../transports/http-backend.ts'
 import type { MountedProvider } from './mounted-provider.ts'
 import { stateCode } from './state-code.ts'
 
@@ -104,14 +106,14 @@ interface Ends {
 }
 
 /**
- * Ends a journey: the reply of `act`, or, if nothing more is needed (`isDone`), a redirect to the page that the journey named
+ * Ends a journey: the reply of `act`, or, if nothing more is needed, a redirect to the page that the journey named
  * or to the configured one. The reply removes the cookie of the journey.
  */
 export async function finishJourney(
   mounted: MountedProvider,
   { query, cookie, requestId, languages }: Asked,
   { page, canReturn }: Ends,
-  act: (callback: Callback) => Promise<{ readonly reply: Reply; readonly isDone: boolean }>,
+  act: (callback: Callback) => Promise<{ readonly reply: Reply; readonly waits?: SecondFactorRequired | null }>,
 ): Promise<Reply> {
   const { provider, cookies, redirects } = mounted
   const state = query.get('state') ?? ''
@@ -127,22 +129,40 @@ export async function finishJourney(
   const withEnd = (reply: Reply): Reply => ({ ...reply, cookies: [...(reply.cookies ?? []), ...ended] })
   try {
     const callback = { response: responseOf(query), arrival, requestId, languages }
-    const { reply, isDone } = await reporting(mounted, requestId, () => act(callback))
-    const next = isDone ? (back ?? page) : undefined
+    const { reply, waits = null } = await reporting(mounted, requestId, () => act(callback))
+    const next =
+      waits === null
+        ? (back ?? page)
+        : nextFactor(redirects.failure ?? (back === null ? null : mounted.factorPage), waits, back)
     return withEnd(next === undefined ? reply : { ...seeOther(next), cookies: reply.cookies ?? [] })
   } catch (thrown) {
     const failure = redirects.failure ?? (back === null ? null : mounted.failurePage)
     if (failure === null && mounted.stateCodes && thrown instanceof UnknownState)
       return errorReply(400, stateCode(state, thrown.isExpired))
     if (failure === null || !(thrown instanceof Refusal)) throw thrown
-    return withEnd(seeOther(withError(failure, thrown, back)))
+    return withEnd(seeOther(withError(failure, textOf(thrown), back)))
   }
 }
 
-function withError(page: string, refusal: Refusal, back: string | null): string {
+/** The page that asks for the second factor. The challenge is in the fragment, which reaches no log of a server. */
+function nextFactor(
+  page: string | null,
+  { challenge, methods }: SecondFactorRequired,
+  back: string | null,
+): string | undefined {
+  if (page === null) return undefined
+  const fragment = new URLSearchParams({ challenge, methods: methods.join(' ') })
+  return `${withError(page, secondFactorRequired, back)}#${fragment}`
+}
+
+function textOf({ code }: Refusal): string {
+  const { detail } = statusOf[code]
+  return typeof detail === 'object' && 'text' in detail ? detail.text : code
+}
+
+function withError(page: string, error: string, back: string | null): string {
   const url = new URL(page)
-  const { detail } = statusOf[refusal.code]
-  url.searchParams.set('error', typeof detail === 'object' && 'text' in detail ? detail.text : refusal.code)
+  url.searchParams.set('error', error)
   if (back !== null) url.searchParams.set('return_to', back)
   return url.href
 }

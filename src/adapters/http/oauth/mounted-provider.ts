@@ -14,6 +14,8 @@ export interface MountedProvider {
   readonly checkedReturn: (given: string | null) => string | null
   /** The page that shows a refusal if the journey has a way back and `redirects.failure` is missing; `null` for none. */
   readonly failurePage: string | null
+  /** The page that asks for a second factor, if the browser came from ours; `null` without pages. */
+  readonly factorPage: string | null
   readonly cookies: JourneyCookies
   /** Answers unknown states by the codes of fastapi-users. */
   readonly stateCodes: boolean

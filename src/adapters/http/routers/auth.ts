@@ -4,7 +4,7 @@ import { endpoint, type Router } from '../endpoint.ts'
 import { routes } from '../routes.ts'
 import { loginForm, parseAddress } from '../schemas.ts'
 import type { DeviceCookie } from '../transports/device-cookie.ts'
-import { type HttpBackend, loginReply } from '../transports/http-backend.ts'
+import { type HttpBackend, loginReply, secondFactorRequired } from '../transports/http-backend.ts'
 
 interface Use {
   logIn: Pick<LogIn, 'execute'>
@@ -13,10 +13,13 @@ interface Use {
   deviceCookie: DeviceCookie
 }
 
-type LoginRoutes = Pick<HttpBackend, 'name' | 'transport' | 'loginField'>
+interface LoginRoutes extends Pick<HttpBackend, 'name' | 'transport' | 'loginField'> {
+  /** Whether users can have second factors. */
+  readonly hasFactors?: boolean
+}
 
 /** The router of a backend. */
-export function authRouter({ name, transport, loginField = null }: LoginRoutes): Router<Use> {
+export function authRouter({ name, transport, loginField = null, hasFactors = false }: LoginRoutes): Router<Use> {
   return {
     tag: 'auth',
     endpoints: [
@@ -27,7 +30,7 @@ export function authRouter({ name, transport, loginField = null }: LoginRoutes):
         encoding: 'form',
         body: loginForm(loginField),
         replies: transport.replies,
-        refusals: ['LOGIN_BAD_CREDENTIALS', 'LOGIN_USER_NOT_VERIFIED'],
+        refusals: ['LOGIN_BAD_CREDENTIALS', 'LOGIN_USER_NOT_VERIFIED', ...(hasFactors ? [secondFactorRequired] : [])],
         async handle({ body, requestId, languages, caller, traits, isForeign }, { logIn, backend, deviceCookie }: Use) {
           const parsed = parseAddress(body.username)
           const email = 'email' in parsed ? parsed.email : null

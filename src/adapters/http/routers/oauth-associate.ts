@@ -45,7 +45,7 @@ export function oauthAssociateRouter(name: string, postsCallback: boolean): Rout
           const ends = { page: mounted.redirects.linked, canReturn: true }
           return finishJourney(mounted, incoming, ends, async (callback) => {
             const user = await linkOAuth.execute({ ...callback, by: incoming.by })
-            return { reply: { status: 200, body: userWithAccountsBody(user, incoming.by.user, vault) }, isDone: true }
+            return { reply: { status: 200, body: userWithAccountsBody(user, incoming.by.user, vault) } }
           })
         },
       }),

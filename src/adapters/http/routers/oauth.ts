@@ -5,7 +5,7 @@ import { authorizeEndpoint, callbackParameters, finishJourney, postedCallback } 
 import type { MountedProvider } from '../oauth/mounted-provider.ts'
 import { routes } from '../routes.ts'
 import type { DeviceCookie } from '../transports/device-cookie.ts'
-import { type HttpBackend, loginReply } from '../transports/http-backend.ts'
+import { type HttpBackend, loginReply, secondFactorRequired } from '../transports/http-backend.ts'
 
 interface Use {
   startOAuth: StartOAuth
@@ -20,10 +20,12 @@ interface Described {
   readonly name: string
   readonly backend: Pick<HttpBackend, 'name' | 'transport'>
   readonly postsCallback: boolean
+  /** Whether users can have second factors. */
+  readonly hasFactors: boolean
 }
 
 /** The router of a provider. */
-export function oauthRouter({ name, backend, postsCallback }: Described): Router<Use> {
+export function oauthRouter({ name, backend, postsCallback, hasFactors }: Described): Router<Use> {
   const redirected = { 303: { description: 'Logged in or refused: redirects to the page of the settings', body: null } }
   return {
     tag: 'oauth',
@@ -46,6 +48,7 @@ export function oauthRouter({ name, backend, postsCallback }: Described): Router
           'OAUTH_USER_ALREADY_EXISTS',
           'LOGIN_BAD_CREDENTIALS',
           'LOGIN_USER_NOT_VERIFIED',
+          ...(hasFactors ? [secondFactorRequired] : []),
         ],
         handle(incoming, { finishOAuth, mounted, backend, deviceCookie }: Use) {
           const { policy, redirects } = mounted
@@ -55,7 +58,8 @@ export function oauthRouter({ name, backend, postsCallback }: Described): Router
           return finishJourney(mounted, incoming, ends, async (callback) => {
             const client = { caller: incoming.caller, traits: incoming.traits() }
             const result = await finishOAuth.execute({ ...callback, ...client, policy, backend })
-            return { reply: loginReply(backend, result, deviceCookie), isDone: result.type === 'granted' }
+            const reply = loginReply(backend, result, deviceCookie)
+            return { reply, waits: result.type === 'second_factor' ? result : null }
           })
         },
       }),

@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Backend, CandidateCredential } from '../../../application/sign-in/authenticate.ts'
 import type { LoginResult } from '../../../application/sign-in/complete-login.ts'
-import { Refusal } from '../../../domain/refusal.ts'
+import { Refusal, type RefusalCode } from '../../../domain/refusal.ts'
 import { isAppOrigin } from '../../../lib/origins.ts'
+import { errorReply } from '../errors.ts'
 import type { Reply } from '../reply.ts'
 import type { DeviceCookie } from './device-cookie.ts'
 import type { Transport } from './transport.ts'
@@ -13,9 +14,15 @@ export interface HttpBackend extends Backend {
 
 /** The answer to a login. Only a granted one makes the browser known. `null` leaves the browser as it is. */
 export function loginReply({ transport }: HttpBackend, result: LoginResult, cookie: DeviceCookie | null): Reply {
+  if (result.type === 'second_factor') {
+    const { challenge, methods } = result
+    return errorReply(400, { code: secondFactorRequired, challenge, methods })
+  }
   const reply = transport.deliver(result)
-  return result.type === 'granted' && cookie !== null ? cookie.addTo(reply, result.email) : reply
+  return cookie === null ? reply : cookie.addTo(reply, result.email)
 }
+
+export const secondFactorRequired: RefusalCode = 'LOGIN_SECOND_FACTOR_REQUIRED'
 
 /** The credentials of a request, in the order in which the settings declare the backends. */
 export function presentedBy(headers: IncomingHttpHeaders, backends: readonly HttpBackend[]): CandidateCredential[] {

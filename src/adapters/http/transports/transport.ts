@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { LoginResult } from '../../../application/sign-in/complete-login.ts'
+import type { Granted } from '../../../application/sign-in/complete-login.ts'
 import type { ReplySchema } from '../endpoint.ts'
 import type { Reply } from '../reply.ts'
 
 export interface Transport {
   /** The credential of a request; `null` for none, or more than one. */
   read(headers: IncomingHttpHeaders): string | null
-  deliver(result: LoginResult): Reply
+  deliver(granted: Granted): Reply
   clear(): Reply
   /** Whether browsers send the credential by themselves, so that pages of other origins can use it. */
   readonly isAmbient: boolean

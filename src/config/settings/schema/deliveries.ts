@@ -52,6 +52,8 @@ const descriptions: Readonly<Record<MessageName, string>> = {
   addressChanged: 'The notice of a new address, to the old one.',
   accountLinked: 'The notice of a linked account.',
   accountUnlinked: 'The notice of an unlinked account.',
+  secondFactorChanged:
+    'The notice of a second factor that was added or removed, and of recovery codes that were replaced or used.',
   newSignIn: 'The notice of a sign-in from a new browser.',
   accountDeleted: 'The notice that users have deleted their account (`users.selfDeletion`).',
 }

@@ -30,10 +30,15 @@ function listed(words: readonly string[]): string {
 
 export const routersSchema = Type.Object(
   Object.fromEntries(
-    routers.map(({ name, description, prefix: standard, router }) => [
+    routers.map(({ name, description, prefix: standard, router, ...rest }) => [
       name,
       Type.Object({
-        enabled: enabled(`${description}: ${listed(router.endpoints.map(({ method, path }) => `${method} ${path}`))}.`),
+        enabled: enabled(
+          `${description}: ${listed(router.endpoints.map(({ method, path }) => `${method} ${path}`))}.`,
+          {
+            default: !('isOff' in rest),
+          },
+        ),
         prefix: prefix({ default: standard }),
         ...(name === 'users' && {
           requiresVerification: verifiedOnly('Every route refuses users without a verified address: 403.'),

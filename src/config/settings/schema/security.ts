@@ -150,6 +150,14 @@ export const limits = Type.Object({
     'Wrong passwords for one account in an hour, over all clients without a device cookie. Clients with one have a counter of their own, with the same limit.',
   ),
   passwordsPerDevice: figure(10, 'Wrong passwords for one account in an hour from a browser with its device cookie.'),
+  factorsPerAccount: figure(
+    10,
+    'Wrong second factors for one account in 15 minutes, over all clients without a device cookie. Each browser with one has a counter of its own, with the same limit.',
+  ),
+  factorsBeforeClosing: figure(
+    100,
+    'Wrong second factors for one account, over all clients without a device cookie. Then only such browsers may try, until a code is right, the password changes, or 30 days have passed.',
+  ),
   registrationsPerClient: figure(100, 'Registrations of one client in an hour.'),
   tokenRequestsPerClient: figure(
     100,

@@ -59,7 +59,11 @@ ${name === 'account' ? [message, heading] : [heading, message]}
 ${content}
 </main>
 ${nameHint === null ? null : html`<footer><p class="hint">${nameHint}</p></footer>\n`}</body>`
-  return pageReply(documentOf(head, body), scriptedPagePolicy(imageHosts(site)), { language: texts.language })
+  return pageReply(
+    documentOf(head, body),
+    scriptedPagePolicy([...imageHosts(site), ...(name === 'factors' ? ['data:'] : [])]),
+    { language: texts.language },
+  )
 }
 
 /** The origins of images that the settings take from other hosts. */

@@ -57,6 +57,8 @@ function isOffered(name: PageName, { routes, allowsDeletion }: Site): boolean {
       return routes.verify !== null
     case 'delete':
       return allowsDeletion
+    case 'factors':
+      return routes.factors
     default:
       return true
   }

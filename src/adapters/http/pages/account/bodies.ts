@@ -76,7 +76,7 @@ ${links([link('account', texts.verify.toAccount)])}
 </div>`,
   }),
 
-  account: (texts, { providers, allowsDeletion, fields }) => ({
+  account: (texts, { routes, providers, allowsDeletion, fields }) => ({
     title: texts.account.title,
     content: html`<p id="loading">${texts.loading}</p>
 <div id="step" hidden>
@@ -109,6 +109,7 @@ ${detailsSection(fields, texts)}
 </div>
 <a class="button quiet" href="#" data-page-name="password" id="change-password" aria-label="${texts.changePassword.title}">${texts.account.change}</a>
 </li>
+${routes.factors ? factorRow(texts) : null}
 </ul>
 </section>
 <section id="linked" aria-labelledby="linked-heading">
@@ -128,6 +129,29 @@ ${providers.map((one) => linkableRow(texts, one))}
 <button type="button" id="everywhere" class="quiet" aria-describedby="everywhere-hint">${texts.account.everywhere}</button>
 </div>
 ${allowsDeletion ? deletionSection(texts) : null}
+</div>`,
+  }),
+
+  factors: (texts) => ({
+    title: texts.factors.title,
+    content: html`<p id="loading">${texts.loading}</p>
+<div id="step" hidden>
+<div id="present" hidden>
+<p id="since"></p>
+<p class="hint" id="codes-left"></p>
+<div class="group">
+<button type="button" id="renew" class="second">${texts.factors.renew}</button>
+<button type="button" id="remove" class="danger">${texts.factors.remove}</button>
+</div>
+</div>
+<div id="adding" hidden>
+<p>${texts.factors.intro}</p>
+<img id="qr" class="qr" alt="${texts.factors.image}">
+<p class="hint">${texts.factors.secret} <code id="secret"></code></p>
+<p><a id="open-app" href="#">${texts.factors.openApp}</a></p>
+${form(texts.factors.button, [field('code', texts.factors.code, { autocomplete: 'one-time-code', isText: true })])}
+</div>
+${links([link('account', texts.back)])}
 </div>`,
   }),
 
@@ -176,8 +200,18 @@ ${links([link('account', texts.back)])}
   }),
 }
 
+function factorRow(texts: Texts): Html {
+  return html`<li>
+<div>
+<p class="hint">${texts.factors.title}</p>
+<span id="factor-state"></span>
+</div>
+<a class="button quiet" href="#" data-page-name="factors" aria-label="${texts.factors.change}">${texts.account.change}</a>
+</li>`
+}
+
 interface FieldOptions {
-  readonly autocomplete: 'username' | 'email' | 'current-password' | 'new-password'
+  readonly autocomplete: 'username' | 'email' | 'current-password' | 'new-password' | 'one-time-code'
   readonly hint?: string
   readonly isOptional?: boolean
   /** A login name is no address. */

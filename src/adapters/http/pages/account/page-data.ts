@@ -12,6 +12,7 @@ export const pageNames = [
   'address',
   'password',
   'delete',
+  'factors',
 ] as const
 export type PageName = (typeof pageNames)[number]
 
@@ -23,6 +24,8 @@ interface PageRoutes {
   readonly register: string | null
   readonly resetPassword: string | null
   readonly verify: string | null
+  /** Whether users can have second factors. */
+  readonly factors: boolean
 }
 
 export interface PageProvider {

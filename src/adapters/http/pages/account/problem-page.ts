@@ -105,7 +105,8 @@ function reasonOf(ctx: Context, { problem, script }: Texts): string {
   const { detail } = JSON.parse(String(ctx.body))
   if (detail === 'Bad Request' && !isFromProvider(ctx)) return problem.badLink
   const errors: Readonly<Record<string, string>> = script.errors
-  const text = (Object.hasOwn(errors, String(detail)) ? errors[String(detail)] : undefined) ?? problem.later
+  const code = String(typeof detail === 'object' ? detail.code : detail)
+  const text = (Object.hasOwn(errors, code) ? errors[code] : undefined) ?? problem.later
   const seconds = Number(ctx.response.get('Retry-After'))
   return text.replace('$1', seconds < 60 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`)
 }

@@ -31,12 +31,21 @@ export class Problem extends Error {
   readonly fields: Readonly<Record<string, string>>
   /** The words of the deployer's handler, if it refused. */
   readonly reason: string
+  /** The challenge of a login that needs a second factor. */
+  readonly challenge: string | null
 
-  constructor(code: string, message: string, fields: Readonly<Record<string, string>> = {}, reason = '') {
+  constructor(
+    code: string,
+    message: string,
+    fields: Readonly<Record<string, string>> = {},
+    reason = '',
+    challenge: string | null = null,
+  ) {
     super(message)
     this.code = code
     this.fields = fields
     this.reason = reason
+    this.challenge = challenge
   }
 }
 
@@ -53,6 +62,7 @@ const fieldOf: Readonly<Record<string, string>> = {
   UPDATE_USER_INVALID_PASSWORD: 'password',
   UPDATE_USER_EMAIL_ALREADY_EXISTS: 'email',
   UPDATE_USER_BAD_CURRENT_PASSWORD: 'current_password',
+  SECOND_FACTOR_REFUSED: 'code',
 }
 
 interface Sent {
@@ -81,10 +91,13 @@ export function problemOf(detail: unknown, retryAfterSeconds = 60): Problem {
     const fields = detail.map(({ type, loc, ctx }) => [String(loc[1]), faultText(type, String(loc[1]), ctx)])
     return new Problem('', '', Object.fromEntries(fields))
   }
-  const { code, reason, rule } = (typeof detail === 'object' && detail !== null ? detail : { code: detail }) as {
+  const { code, reason, rule, challenge } = (
+    typeof detail === 'object' && detail !== null ? detail : { code: detail }
+  ) as {
     code: unknown
     reason?: string
     rule?: string
+    challenge?: string
   }
   const known = String(code)
   const errors: Readonly<Record<string, string>> = texts.errors
@@ -92,7 +105,7 @@ export function problemOf(detail: unknown, retryAfterSeconds = 60): Problem {
   const field = isTakenField(known) ? reason : fieldOf[known]
   const pause = retryAfterSeconds < 60 ? `${retryAfterSeconds} s` : `${Math.ceil(retryAfterSeconds / 60)} min`
   return field === undefined
-    ? new Problem(known, text.replace('$1', pause), {}, reason)
+    ? new Problem(known, text.replace('$1', pause), {}, reason, challenge)
     : new Problem(known, '', { [field]: text })
 }
 
@@ -128,9 +141,13 @@ export async function signedIn(): Promise<Me | null> {
   }
 }
 
+export function logIn(username: string, password: string): Promise<void> {
+  return logInWith('login', { form: { username, password } })
+}
+
 /** Throws a `Problem` also if the browser does not keep the cookie of the answer. */
-export async function logIn(username: string, password: string): Promise<void> {
-  await request('POST', `${data.routes.login}/login`, { form: { username, password } })
+export async function logInWith(route: 'login' | 'second-factor', sent: Sent): Promise<void> {
+  await request('POST', `${data.routes.login}/${route}`, sent)
   if ((await signedIn()) !== null) return
   const { blocked, withoutTls, unknown } = texts.cookieNotKept
   // Chromium refuses its storage, too, but says that cookies are enabled.

@@ -53,6 +53,19 @@ export const de: Texts = {
     linkSent:
       'Bitte öffnen Sie den Link, den wir an diese Adresse geschickt haben. Nach einer Minute können Sie einen neuen anfordern.',
   },
+  factors: {
+    title: 'Zweiter Faktor',
+    change: 'Den zweiten Faktor ändern',
+    intro:
+      'Scannen Sie das Bild mit einer Authenticator-App auf Ihrem Telefon. Geben Sie dann die sechs Ziffern ein, die die App zeigt.',
+    image: 'QR-Code für eine Authenticator-App',
+    secret: 'Wenn Sie es nicht scannen können, tippen Sie dies in die App:',
+    openApp: 'Eine App auf diesem Gerät öffnen',
+    code: 'Code',
+    button: 'App hinzufügen',
+    renew: 'Neue Wiederherstellungscodes',
+    remove: 'App entfernen',
+  },
   deletion: {
     open: 'Konto löschen',
     hint: 'Löscht Ihr Konto endgültig.',
@@ -107,7 +120,20 @@ export const de: Texts = {
     noPassword: 'Noch kein Passwort',
     setPassword: 'Passwort festlegen',
     backTo: 'Zurück zu {app}',
+    code: 'Code',
+    codeHint: 'Die sechs Ziffern aus Ihrer Authenticator-App, oder ein Wiederherstellungscode.',
+    factorSince: 'Sie haben seit {time} eine Authenticator-App. Jede Anmeldung fragt nach ihrem Code.',
+    codesLeft: 'Unbenutzte Wiederherstellungscodes: {count}',
+    keepCodes:
+      'Bewahren Sie diese Wiederherstellungscodes sicher auf, zum Beispiel auf Papier. Jeder ersetzt die App einmal, wenn Sie sie verlieren. Sie werden nur jetzt gezeigt.',
+    factorRemoved: 'Eine Anmeldung braucht keinen Code mehr, und die Wiederherstellungscodes gelten nicht mehr.',
+    noFactor: 'Keiner',
+    factorApp: 'Authenticator-App',
     titles: {
+      code: 'Noch ein Schritt',
+      factorAdded: 'Ihr zweiter Faktor ist eingerichtet',
+      factorRemoved: 'Ihr zweiter Faktor ist entfernt',
+      codesRenewed: 'Ihre neuen Wiederherstellungscodes',
       mailSent: 'Sehen Sie in Ihr Postfach',
       passwordSet: 'Ihr neues Passwort gilt',
       verify: 'Adresse bestätigen',
@@ -193,6 +219,11 @@ export const de: Texts = {
     errors: {
       LOGIN_BAD_CREDENTIALS: 'Die Adresse oder das Passwort ist falsch.',
       LOGIN_USER_NOT_VERIFIED: 'Bitte bestätigen Sie zuerst Ihre Adresse.',
+      LOGIN_SECOND_FACTOR_REQUIRED: 'Bitte geben Sie den Code Ihrer Authenticator-App ein.',
+      SECOND_FACTOR_REFUSED:
+        'Dieser Code ist falsch oder wurde schon benutzt. Bitte nehmen Sie den nächsten. Wenn das nicht hilft, melden Sie sich neu an.',
+      SECOND_FACTOR_REQUIRED: 'Bitte melden Sie sich noch einmal mit dem zweiten Faktor an.',
+      FACTOR_ALREADY_EXISTS: 'Dieses Konto hat schon eine Authenticator-App.',
       REGISTER_USER_ALREADY_EXISTS: 'Es gibt schon ein Konto mit dieser Adresse.',
       UPDATE_USER_EMAIL_ALREADY_EXISTS: 'Es gibt schon ein Konto mit dieser Adresse.',
       REGISTER_FIELD_ALREADY_EXISTS: 'Diesen Wert hat schon jemand anderes.',

@@ -51,6 +51,18 @@ export const en = {
     resend: 'Send a link to verify it',
     linkSent: 'Please open the link that we sent to this address. You can request another one after a minute.',
   },
+  factors: {
+    title: 'Second factor',
+    change: 'Change the second factor',
+    intro: 'Scan the image with an authenticator app on your telephone. Then enter the six digits that the app shows.',
+    image: 'QR code for an authenticator app',
+    secret: 'If you cannot scan it, type this into the app:',
+    openApp: 'Open an app on this device',
+    code: 'Code',
+    button: 'Add the app',
+    renew: 'New recovery codes',
+    remove: 'Remove the app',
+  },
   deletion: {
     open: 'Delete account',
     hint: 'Deletes your account for ever.',
@@ -109,8 +121,21 @@ export const en = {
     noPassword: 'No password yet',
     setPassword: 'Set a password',
     backTo: 'Back to {app}',
+    code: 'Code',
+    codeHint: 'The six digits that your authenticator app shows, or a recovery code.',
+    factorSince: 'You have had an authenticator app since {time}. Each sign-in asks for its code.',
+    codesLeft: 'Unused recovery codes: {count}',
+    keepCodes:
+      'Keep these recovery codes in a safe place, such as on paper. Each of them replaces the app once, if you lose it. They are shown only now.',
+    factorRemoved: 'A sign-in needs no code any more, and the recovery codes no longer work.',
+    noFactor: 'None',
+    factorApp: 'Authenticator app',
     /** The titles of pages after their forms. */
     titles: {
+      code: 'One more step',
+      factorAdded: 'Your second factor is set',
+      factorRemoved: 'Your second factor is removed',
+      codesRenewed: 'Your new recovery codes',
       mailSent: 'Check your mail',
       passwordSet: 'Your new password is set',
       verify: 'Verify your address',
@@ -197,6 +222,11 @@ export const en = {
     errors: {
       LOGIN_BAD_CREDENTIALS: 'The address or the password is wrong.',
       LOGIN_USER_NOT_VERIFIED: 'Please verify your address first.',
+      LOGIN_SECOND_FACTOR_REQUIRED: 'Please enter the code of your authenticator app.',
+      SECOND_FACTOR_REFUSED:
+        'This code is wrong, or it was used already. Please take the next one. If it does not help, sign in again.',
+      SECOND_FACTOR_REQUIRED: 'Please sign in again with your second factor.',
+      FACTOR_ALREADY_EXISTS: 'This account has an authenticator app already.',
       REGISTER_USER_ALREADY_EXISTS: 'There is an account with this address already.',
       UPDATE_USER_EMAIL_ALREADY_EXISTS: 'There is an account with this address already.',
       REGISTER_FIELD_ALREADY_EXISTS: 'Another user has this already.',

@@ -23,6 +23,11 @@ async function showWaysIn(): Promise<void> {
   showAccounts(accounts, password.is_set)
 }
 
+async function showFactor(): Promise<void> {
+  const { totp } = await request<{ readonly totp: object | null }>('GET', `${routes.users}/me/factors`)
+  byId('factor-state').textContent = totp === null ? texts.noFactor : texts.factorApp
+}
+
 function showPassword({ is_set: isSet, may_be_random: mayBeRandom }: OwnPassword): void {
   byId('password-state').textContent = isSet ? '••••••••' : texts.noPassword
   byId('unknown-password').hidden = !mayBeRandom || routes.resetPassword === null
@@ -116,7 +121,7 @@ async function show(): Promise<void> {
   })
   if (!isVerified && routes.verify !== null) sendLinkOnClick(byId('resend'), email, byId('link-sent'))
   showDetails(user)
-  await Promise.all([showWaysIn(), showSessions()])
+  await Promise.all([showWaysIn(), showSessions(), routes.factors ? showFactor() : null])
   const error = takeError()
   if (error !== null) say(problemOf(error).message, 'bad')
   byId('loading').hidden = true

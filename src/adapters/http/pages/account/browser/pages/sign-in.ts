@@ -1,10 +1,13 @@
+import { answeredChallenge, askForCode } from '../code-step.ts'
 import { attempt, finish, offerProviders, onSubmit, sendLinkOnClick } from '../form.ts'
 import { byId, data, element, keepReturn, notice, parameters, say, takeError, texts, wayOn } from '../page.ts'
 import { codeOf, logIn, Problem, problemOf, signedIn } from '../requests.ts'
 
 const takesNames = byId<HTMLInputElement>('username').type === 'text'
 
-onSubmit(async ({ username = '', password = '' }) => {
+onSubmit(async (fields) => {
+  if (await answeredChallenge(fields)) return location.assign(wayOn)
+  const { username = '', password = '' } = fields
   // The service answers to each of them that the address or the password is wrong.
   if (username.trim() === '') throw new Problem('', '', { username: texts.fieldMissing })
   const isAddress = username.includes('@')
@@ -14,6 +17,7 @@ onSubmit(async ({ username = '', password = '' }) => {
     await logIn(username, password)
     location.assign(wayOn)
   } catch (problem) {
+    if (problem instanceof Problem && problem.challenge !== null) return askForCode(problem.challenge)
     // Only an address can get a link.
     const isUnverified = codeOf(problem) === 'LOGIN_USER_NOT_VERIFIED'
     if (!isUnverified || !isAddress || data.routes.verify === null) throw problem
@@ -27,7 +31,11 @@ onSubmit(async ({ username = '', password = '' }) => {
 offerProviders()
 
 const error = takeError()
-if (error !== null) say(problemOf(error).message, 'bad')
+const challenge = new URLSearchParams(location.hash.slice(1)).get('challenge')
+if (error === 'LOGIN_SECOND_FACTOR_REQUIRED' && challenge !== null) {
+  history.replaceState(null, '', location.pathname + location.search)
+  askForCode(challenge)
+} else if (error !== null) say(problemOf(error).message, 'bad')
 else {
   await attempt(async () => {
     // People who are signed in go on at once. A page that sends them here with a message, or for another

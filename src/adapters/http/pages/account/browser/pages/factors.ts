@@ -1,0 +1,93 @@
+import { asUser, attempt, finish, onClick, onSubmit } from '../form.ts'
+import { byId, data, element, filled, open, pageUrl, say, texts } from '../page.ts'
+import { codeOf, request, signedIn } from '../requests.ts'
+import { dateOf } from '../times.ts'
+
+/** As `GET …/me/factors` answers. */
+interface Factors {
+  readonly totp: { readonly added_at: string } | null
+  readonly recovery_codes: number
+}
+
+interface Setup {
+  readonly secret: string
+  readonly address: string
+  readonly qr_code: string
+  readonly setup: string
+}
+
+const path = `${data.routes.users}/me/factors`
+let setup = ''
+
+onSubmit(({ code = '' }) =>
+  asUserWithFactor(async () => {
+    const json = { setup, code: code.replaceAll(' ', '') }
+    showCodes(await request<Codes>('POST', `${path}/totp/confirm`, { json }), texts.titles.factorAdded)
+  }),
+)
+
+onClick(byId('renew'), () =>
+  asUserWithFactor(async () =>
+    showCodes(await request<Codes>('POST', `${path}/recovery-codes`), texts.titles.codesRenewed),
+  ),
+)
+
+onClick(byId('remove'), () =>
+  asUserWithFactor(async () => {
+    await request('DELETE', `${path}/totp`)
+    finish(texts.titles.factorRemoved, texts.factorRemoved, wayBack())
+  }),
+)
+
+interface Codes {
+  readonly recovery_codes: readonly string[]
+}
+
+/** The only time that the codes are shown. */
+function showCodes({ recovery_codes: codes }: Codes, title: string): void {
+  const list = element('ul', { class: 'codes' }, ...codes.map((code) => element('li', {}, element('code', {}, code))))
+  finish(title, texts.keepCodes, list, wayBack())
+}
+
+function wayBack(): HTMLElement {
+  return element('a', { class: 'button', href: pageUrl('account') }, texts.toAccount)
+}
+
+/** A login without the factor leads to a new one, which leads back here. */
+function asUserWithFactor(act: () => Promise<void>): Promise<void> {
+  return asUser(async () => {
+    try {
+      await act()
+    } catch (problem) {
+      if (codeOf(problem) !== 'SECOND_FACTOR_REQUIRED') throw problem
+      open('sign-in', 'again', location.href)
+    }
+  }, location.href)
+}
+
+async function begin(): Promise<void> {
+  const begun = await request<Setup>('POST', `${path}/totp`)
+  setup = begun.setup
+  // An image runs no script.
+  byId<HTMLImageElement>('qr').src = `data:image/svg+xml,${encodeURIComponent(begun.qr_code)}`
+  byId('secret').textContent = begun.secret.replace(/.{4}(?=.)/g, '$& ')
+  byId<HTMLAnchorElement>('open-app').href = begun.address
+  byId('adding').hidden = false
+}
+
+async function show(): Promise<void> {
+  const user = await signedIn()
+  if (user === null) return location.replace(pageUrl('sign-in', location.href))
+  const { totp, recovery_codes: left } = await request<Factors>('GET', path)
+  if (totp === null) await begin()
+  else {
+    byId('since').textContent = filled(texts.factorSince, { time: dateOf(totp.added_at) })
+    byId('codes-left').textContent = filled(texts.codesLeft, { count: String(left) })
+    byId('present').hidden = false
+  }
+  byId('loading').hidden = true
+  byId('step').hidden = false
+  say('')
+}
+
+await attempt(() => asUserWithFactor(show))

@@ -1,0 +1,113 @@
+import { Type } from 'typebox'
+import type { BeginTotp } from '../../../application/factors/begin-totp.ts'
+import type { ConfirmTotp } from '../../../application/factors/confirm-totp.ts'
+import type { RemoveFactors } from '../../../application/factors/remove-factors.ts'
+import type { RenewRecoveryCodes } from '../../../application/factors/renew-recovery-codes.ts'
+import type { User } from '../../../domain/user.ts'
+import { endpoint, type Router } from '../endpoint.ts'
+import { routes } from '../routes.ts'
+import { text } from '../schemas.ts'
+
+export interface Use {
+  beginTotp: BeginTotp
+  confirmTotp: ConfirmTotp
+  removeFactors: RemoveFactors
+  renewRecoveryCodes: RenewRecoveryCodes
+  /** Draws a text as a QR code in SVG. */
+  qrCode: (text: string) => Promise<string>
+}
+
+const FactorsSchema = Type.Object(
+  {
+    totp: Type.Unsafe<object | null>({
+      type: ['object', 'null'],
+      properties: { added_at: { type: 'string', format: 'date-time' } },
+      required: ['added_at'],
+      additionalProperties: false,
+      description: 'The authenticator app; null without one',
+    }),
+    recovery_codes: Type.Integer({ description: 'The number of unused recovery codes' }),
+  },
+  { title: 'Factors', additionalProperties: false },
+)
+
+const SetupSchema = Type.Object(
+  {
+    secret: Type.String({ description: 'In base32, for people who type it' }),
+    address: Type.String({ description: 'The `otpauth:` address, for a link on a telephone' }),
+    qr_code: Type.String({ description: 'The address as a QR code, in SVG' }),
+    setup: Type.String({ description: 'For the confirmation, within 15 minutes' }),
+  },
+  { title: 'TotpSetup', additionalProperties: false },
+)
+
+const ConfirmBody = Type.Object(
+  { setup: text('The `setup` of the answer before'), code: text('The six digits that the app shows') },
+  { title: 'TotpConfirmation' },
+)
+
+const CodesSchema = Type.Object(
+  { recovery_codes: Type.Array(Type.String(), { description: 'Each works once. They are shown only here' }) },
+  { title: 'RecoveryCodes', additionalProperties: false },
+)
+
+const factorsBody = ({ factors: { totp, recovery } }: User) => ({
+  totp: totp && { added_at: new Date(totp.addedAt).toISOString() },
+  recovery_codes: recovery?.digests.length ?? 0,
+})
+
+const level = ['SECOND_FACTOR_REQUIRED', 'FRESH_LOGIN_REQUIRED'] as const
+
+/** The second factors of the own account. Every change needs a login of the last 900 s, by the factor once there is one. */
+export const factorsRouter: Router<Use> = {
+  tag: 'factors',
+  endpoints: [
+    endpoint(routes.factors.list, {
+      operationId: 'factors:list',
+      summary: 'Read which second factors the own account has',
+      replies: { 200: { description: 'The factors, without secrets', body: FactorsSchema } },
+      handle: async ({ by }) => ({ status: 200, body: factorsBody(by.user) }),
+    }),
+    endpoint(routes.factors.beginTotp, {
+      operationId: 'factors:begin_totp',
+      summary: 'Begin to add an authenticator app (RFC 6238)',
+      replies: { 200: { description: 'Nothing is stored before the confirmation', body: SetupSchema } },
+      refusals: ['FACTOR_ALREADY_EXISTS', ...level],
+      async handle({ by }, { beginTotp, qrCode }: Use) {
+        const { secret, address, setup } = await beginTotp.execute({ by })
+        return { status: 200, body: { secret, address, qr_code: await qrCode(address), setup } }
+      },
+    }),
+    endpoint(routes.factors.confirmTotp, {
+      operationId: 'factors:confirm_totp',
+      summary: 'Add the authenticator app by its first code, and end all other logins',
+      body: ConfirmBody,
+      replies: { 200: { description: 'Added', body: CodesSchema } },
+      refusals: ['SECOND_FACTOR_REFUSED', 'FACTOR_ALREADY_EXISTS', ...level],
+      async handle({ by, body: { setup, code }, requestId, languages }, { confirmTotp }: Use) {
+        const recovery_codes = await confirmTotp.execute({ by, setup, code, requestId, languages })
+        return { status: 200, body: { recovery_codes } }
+      },
+    }),
+    endpoint(routes.factors.removeTotp, {
+      operationId: 'factors:remove_totp',
+      summary: 'Remove the authenticator app, with the recovery codes',
+      replies: { 204: { description: 'Removed', body: null } },
+      refusals: ['NOT_FOUND', ...level],
+      async handle({ by, requestId, languages }, { removeFactors }: Use) {
+        await removeFactors.execute({ by, target: by.user, requestId, languages })
+        return { status: 204 }
+      },
+    }),
+    endpoint(routes.factors.renewRecoveryCodes, {
+      operationId: 'factors:renew_recovery_codes',
+      summary: 'Replace the recovery codes',
+      replies: { 200: { description: 'The former codes no longer work', body: CodesSchema } },
+      refusals: ['NOT_FOUND', ...level],
+      async handle({ by, requestId, languages }, { renewRecoveryCodes }: Use) {
+        const recovery_codes = await renewRecoveryCodes.execute({ by, requestId, languages })
+        return { status: 200, body: { recovery_codes } }
+      },
+    }),
+  ],
+}

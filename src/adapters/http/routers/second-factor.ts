@@ -1,0 +1,48 @@
+import { Type } from 'typebox'
+import { factorMethods } from '../../../application/factors/challenges.ts'
+import type { FinishLogin } from '../../../application/factors/finish-login.ts'
+import { endpoint, type Router } from '../endpoint.ts'
+import { routes } from '../routes.ts'
+import { text } from '../schemas.ts'
+import type { DeviceCookie } from '../transports/device-cookie.ts'
+import { type HttpBackend, loginReply } from '../transports/http-backend.ts'
+
+interface Use {
+  finishLogin: Pick<FinishLogin, 'execute'>
+  backend: HttpBackend
+  deviceCookie: DeviceCookie
+}
+
+const Body = Type.Object(
+  {
+    challenge: text('The `challenge` of the login that asked for a second factor'),
+    method: Type.Enum([...factorMethods], { description: 'How the user proves it' }),
+    code: text('The six digits of the authenticator app, or a recovery code'),
+  },
+  { title: 'SecondFactor' },
+)
+
+/** The second request of a login of this backend, for users with a second factor. */
+export function secondFactorRouter({ name, transport }: Pick<HttpBackend, 'name' | 'transport'>): Router<Use> {
+  return {
+    tag: 'auth',
+    endpoints: [
+      endpoint(routes.secondFactor.finish, {
+        operationId: `auth:${name}.second_factor`,
+        summary: `Complete a login with a second factor (${name})`,
+        ownOriginsOnly: transport.isAmbient,
+        body: Body,
+        replies: transport.replies,
+        refusals: ['SECOND_FACTOR_REFUSED', 'LOGIN_BAD_CREDENTIALS', 'LOGIN_USER_NOT_VERIFIED'],
+        async handle(
+          { body, requestId, languages, caller, traits, isForeign },
+          { finishLogin, backend, deviceCookie }: Use,
+        ) {
+          const client = { caller, traits: traits() }
+          const result = await finishLogin.execute({ ...body, backend, requestId, languages, ...client })
+          return loginReply(backend, result, isForeign() ? null : deviceCookie)
+        },
+      }),
+    ],
+  }
+}

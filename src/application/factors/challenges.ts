@@ -1,0 +1,132 @@
+import { type Factors, hasFactor } from '../../domain/factors.ts'
+import type { UserId } from '../../domain/ids.ts'
+import { Unavailable } from '../../domain/refusal.ts'
+import type { User } from '../../domain/user.ts'
+import { codeRecord } from '../apps/app-code.ts'
+import { giveBackShare, takeShare } from '../oauth/journey-share.ts'
+import type { KeyRing } from '../ports/key-ring.ts'
+import type { Limiter } from '../ports/stores/limiter.ts'
+import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
+
+interface Needs {
+  oauthStates: OAuthStateStore
+  keyRing: KeyRing
+  /** 43 characters, 256 random bits. */
+  newToken: () => string
+  limiter: Limiter
+  maxOpenJourneys: number
+  clock: () => Date
+}
+
+export const factorMethods = ['totp', 'recovery_code'] as const
+export type FactorMethod = (typeof factorMethods)[number]
+
+/** The login that waits for its second factor. */
+interface Waiting {
+  readonly userId: UserId
+  /** The proof counts for this state of the record only. */
+  readonly generation: number
+  readonly passwordVersion: number
+  readonly methods: readonly string[]
+  readonly requiresVerification: boolean
+}
+
+interface Sealed extends Waiting {
+  readonly tries: number
+}
+
+/** A challenge that one request holds. Nobody else can answer it meanwhile. */
+export interface HeldChallenge extends Sealed {
+  readonly digest: string
+  readonly share: string | null
+  readonly expiresAt: Date
+}
+
+const challengeSeconds = 300
+const mostTries = 5
+
+/** The methods that can answer a challenge for the user, the usual one first. */
+export function methodsOf({ totp, recovery }: Factors): readonly FactorMethod[] {
+  return [
+    ...(totp === null ? [] : (['totp'] as const)),
+    ...(recovery === null || recovery.digests.length === 0 ? [] : (['recovery_code'] as const)),
+  ]
+}
+
+interface Proved {
+  readonly user: User
+  readonly backend: string
+  readonly methods: readonly string[]
+  readonly requiresVerification: boolean
+  /** `null` if unknown. */
+  readonly client: string | null
+}
+
+/** The logins that wait for their second factor. They are kept with the journeys to providers, which work once, too. */
+export class Challenges {
+  readonly #needs: Needs
+  constructor(needs: Needs) {
+    this.#needs = needs
+  }
+
+  /** Returns the text that the second request of the login has to show. Throws `LimitReached` or `Unavailable` if too many are open. */
+  async open({ user, backend, methods, requiresVerification, client }: Proved): Promise<string> {
+    const challenge = this.#needs.newToken()
+    const waiting: Waiting = {
+      userId: user.id,
+      generation: user.sessions.generation,
+      passwordVersion: user.passwordVersion,
+      methods,
+      requiresVerification,
+    }
+    const digest = this.#keyOf(challenge, backend)
+    const expiresAt = new Date(this.#needs.clock().getTime() + challengeSeconds * 1000)
+    await this.#put({ ...waiting, tries: 0, digest, share: await takeShare(this.#needs, client), expiresAt })
+    return challenge
+  }
+
+  /** One of any number of concurrent callers gets the challenge. `null`: it is unknown, expired, used or held. */
+  async take(challenge: string, backend: string): Promise<HeldChallenge | null> {
+    const { oauthStates, keyRing } = this.#needs
+    const digest = this.#keyOf(challenge, backend)
+    const record = await oauthStates.take(digest)
+    if (record === null) return null
+    const sealed = keyRing.unsealCode(record.sealedSecrets, digest)
+    const { share, expiresAt } = record
+    return sealed && { ...(sealed as Sealed), digest, share, expiresAt } // safe: `#put` sealed it
+  }
+
+  /** Lets the user try again, unless the tries are used up. */
+  async giveBack(held: HeldChallenge, isTry: boolean): Promise<void> {
+    const tries = held.tries + (isTry ? 1 : 0)
+    if (tries < mostTries) await this.#put({ ...held, tries })
+    else await this.end(held)
+  }
+
+  async end({ share }: HeldChallenge): Promise<void> {
+    await giveBackShare(this.#needs, share)
+  }
+
+  /** The backend is part of the key: at another one, nothing is found, and nothing is used up. */
+  #keyOf(challenge: string, backend: string): string {
+    return this.#needs.keyRing.digest(JSON.stringify(['second factor', challenge, backend]))
+  }
+
+  async #put({ digest, share, expiresAt, ...content }: HeldChallenge): Promise<void> {
+    const { oauthStates, keyRing, maxOpenJourneys } = this.#needs
+    const record = codeRecord({ digest, sealedSecrets: keyRing.sealCode(content, digest), share, expiresAt })
+    if ((await oauthStates.put(record, maxOpenJourneys)) === 'full') {
+      throw new Unavailable('too many open challenges and OAuth journeys', { retryAfterSeconds: 5 })
+    }
+  }
+}
+
+/** Whether the proof of the first factor still counts. */
+export function stillProves(held: HeldChallenge, user: User): boolean {
+  return (
+    user.isActive &&
+    hasFactor(user) &&
+    user.sessions.generation === held.generation &&
+    user.passwordVersion === held.passwordVersion
+  )
+}

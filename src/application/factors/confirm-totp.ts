@@ -1,0 +1,61 @@
+import { updatedEvent } from '../../domain/events.ts'
+import { totpBinding } from '../../domain/factors.ts'
+import { Refusal } from '../../domain/refusal.ts'
+import { endSessions } from '../../domain/user.ts'
+import type { ChangeUser } from '../change-user.ts'
+import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import type { FactorCodes } from '../ports/factor-codes.ts'
+import type { KeyRing } from '../ports/key-ring.ts'
+import { requireRight } from '../rights.ts'
+import { type Authenticated, actorOf, speaksFor } from '../sign-in/authenticate.ts'
+import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
+import { type SealedSetup, setupBinding } from './begin-totp.ts'
+import { newRecoveryCodes } from './recovery-codes.ts'
+
+interface Needs extends MetadataNeeds, FreshLoginNeeds {
+  changeUser: ChangeUser
+  keyRing: KeyRing
+  factorCodes: FactorCodes
+}
+
+/** Adds an authenticator app as the user's second factor, and ends all other logins. */
+export class ConfirmTotp {
+  readonly #needs: Needs
+  constructor(needs: Needs) {
+    this.#needs = needs
+  }
+
+  /**
+   * Refuses a wrong code, and a set-up that is expired or of another user. The code is used up.
+   *
+   * @returns the recovery codes, which are shown once
+   */
+  async execute(
+    input: CausingRequest & { by: Authenticated; setup: string; code: string },
+  ): Promise<readonly string[]> {
+    const { by, setup, code } = input
+    const { changeUser, keyRing, factorCodes, clock } = this.#needs
+    const { id } = by.user
+    requireRight(this.#needs, by, 'change_factors', by.user)
+    const opened = keyRing.unsealFactor(setup, setupBinding(id))
+    const now = clock()
+    const { secret, expiresAt } = opened === null ? nothing : (JSON.parse(opened) as SealedSetup) // safe: `BeginTotp` sealed it
+    const step = expiresAt > now.getTime() ? await factorCodes.totpStep(secret, code, now) : null
+    if (step === null) throw new Refusal('SECOND_FACTOR_REFUSED')
+
+    const { codes, stored: recovery } = newRecoveryCodes(this.#needs, id)
+    const totp = { sealedSecret: keyRing.sealFactor(secret, totpBinding(id)), lastStep: step, addedAt: now.getTime() }
+    const outcome = await changeUser.execute(id, async (fresh) => {
+      if (!(await speaksFor(fresh, by))) throw new Refusal('UNAUTHORIZED')
+      if (fresh.factors.totp !== null) throw new Refusal('FACTOR_ALREADY_EXISTS')
+      const user = { ...endSessions(fresh, now, by.credential.sid), factors: { totp, recovery } }
+      const metadata = eventMetadata(this.#needs, input, actorOf(by))
+      const event = updatedEvent(user, { factorAdded: 'totp' }, metadata, { sessionsEnded: true })
+      return { type: 'replace', user, events: [event] }
+    })
+    if (outcome.type !== 'changed') throw new Refusal('UNAUTHORIZED')
+    return codes
+  }
+}
+
+const nothing: SealedSetup = { secret: '', expiresAt: 0 }

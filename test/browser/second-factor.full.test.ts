@@ -1,0 +1,99 @@
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browser/browser.ts'
+import { type WatchedPage, watchedPage } from '../support/browser/watched-page.ts'
+import { call, goodPassword, register } from '../support/http/client.ts'
+import { codeOf } from '../support/scenes/factors.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
+
+const texts = {
+  'en-GB': { step: 'One more step', none: 'None', app: 'Authenticator app', wrong: 'This code is wrong' },
+  'de-AT': { step: 'Noch ein Schritt', none: 'Keiner', app: 'Authenticator-App', wrong: 'Dieser Code ist falsch' },
+}
+
+describe('the pages for a second factor in a browser', () => {
+  let service: TestService
+  let browser: TestBrowser
+  let watched: WatchedPage
+  let page: Page
+  let late = 0
+  const now = () => new Date(Date.now() + late)
+
+  before(async function () {
+    needsBrowser(this)
+    const env = { PORTCULLIS_STORES__USERS__KIND: 'memory', PORTCULLIS_ROUTERS__FACTORS__ENABLED: 'true' }
+    service = await startTestService(env, { clock: now })
+    browser = await launchBrowser()
+  })
+  after(async () => {
+    await browser?.close()
+    await service?.stop()
+  })
+  afterEach(async () => {
+    await watched.close()
+    expect(watched.complaints).to.deep.equal([])
+  })
+
+  const says = (selector: string, text: string) => page.locator(selector, { hasText: text }).first().waitFor()
+  const secretOnPage = async () => ((await page.textContent('#secret')) ?? '').replaceAll(' ', '')
+
+  async function signIn(email: string): Promise<void> {
+    await page.goto(`${service.url}/account/sign-in?another`)
+    await page.fill('#username', email)
+    await page.fill('#password', goodPassword)
+    await page.keyboard.press('Enter')
+  }
+
+  for (const [locale, width, colorScheme] of [
+    ['en-GB', 1280, 'light'],
+    ['de-AT', 360, 'dark'],
+  ] as const) {
+    const { step, none, app, wrong } = texts[locale]
+    it(`add an authenticator app, ask for its code, and take a recovery code (${locale}, ${width})`, async () => {
+      const email = `ada.${locale.toLowerCase()}.${width}@example.com`
+      await register(service.url, email)
+      watched = await watchedPage(browser, { locale, colorScheme, viewport: { width, height: 800 } })
+      page = watched.page
+      await signIn(email)
+      await says('#factor-state', none)
+      await page.click('a[data-page-name=factors]')
+      await page.locator('#qr').waitFor()
+      await page.waitForFunction("document.querySelector('#qr').naturalWidth > 0")
+      await watched.expectAccessible('/account/factors')
+      const secret = await secretOnPage()
+      expect(secret).to.match(/^[A-Z2-7]{32}$/)
+      await page.fill('#code', codeOf(secret, now()))
+      await page.keyboard.press('Enter')
+      await page.locator('.codes li').nth(9).waitFor()
+      const [recoveryCode = ''] = await page.locator('.codes li').allTextContents()
+      await watched.expectAccessible('recovery codes')
+      await page.click('#step a.button')
+      await says('#factor-state', app)
+
+      late += 30_000
+      await signIn(email)
+      await says('#title', step)
+      await page.waitForFunction("document.activeElement.id === 'code'")
+      await watched.expectAccessible('the code')
+      await page.keyboard.type('000 000')
+      await page.keyboard.press('Enter')
+      await says('#code-fault', wrong)
+      await page.fill('#code', codeOf(secret, now()))
+      await page.keyboard.press('Enter')
+      await says('#factor-state', app)
+
+      await signIn(email)
+      await says('#title', step)
+      await page.fill('#code', recoveryCode)
+      await page.keyboard.press('Enter')
+      await says('#factor-state', app)
+      await page.goto(`${service.url}/account/factors`)
+      await says('#codes-left', '9')
+      await watched.expectAccessible('/account/factors with an app')
+      await page.click('#remove')
+      await page.locator('#present').waitFor({ state: 'detached' })
+      const form = { username: email, password: goodPassword }
+      expect((await call(service.url, 'POST', '/auth/jwt/login', { form })).status).to.equal(200)
+    })
+  }
+})

@@ -1,0 +1,78 @@
+import { expect } from 'chai'
+import { refused, seen } from '../support/http/answers.ts'
+import { call, goodPassword } from '../support/http/client.ts'
+import { aPerson } from '../support/providers/acme.ts'
+import { AcmeSite } from '../support/providers/acme-site.ts'
+import { challenged, codeOf, enrolled, prove } from '../support/scenes/factors.ts'
+
+/** The part of an OpenAPI document that tells which operations log somebody in. */
+interface Document {
+  readonly paths: Readonly<
+    Record<string, Readonly<Record<string, { readonly responses: Readonly<Record<string, Reply>> }>>>
+  >
+}
+interface Reply {
+  readonly description: string
+  readonly content?: unknown
+}
+
+const givesCredential = ({ description, content }: Reply) =>
+  /logged in/i.test(description) || JSON.stringify(content ?? '').includes('BearerToken')
+
+describe('every way to log in', () => {
+  let site: AcmeSite
+  before(async () => {
+    site = await AcmeSite.start(
+      { ASSOCIATE_BY_EMAIL: 'true' },
+      {
+        PORTCULLIS_ROUTERS__FACTORS__ENABLED: 'true',
+        PORTCULLIS_PAGES__ENABLED: 'true',
+        PORTCULLIS_APPS__NOTES__REDIRECT_URIS: 'https://notes.example/',
+        PORTCULLIS_APPS__NOTES__BACKEND: 'jwt',
+      },
+    )
+  })
+  after(() => site.stop())
+
+  it('is one of these operations, each of which is tried here', async () => {
+    const { paths } = (await site.call('GET', '/openapi.json')).body as Document // safe: it is our document
+    const doors = Object.entries(paths).flatMap(([path, operations]) =>
+      Object.entries(operations).flatMap(([method, { responses }]) =>
+        Object.values(responses).some(givesCredential) ? [`${method.toUpperCase()} ${path}`] : [],
+      ),
+    )
+    expect(doors.sort()).to.deep.equal([
+      'GET /auth/acme/callback',
+      'POST /account/token', // redeems the code of a login on the pages, which has asked for the factor
+      'POST /auth/cookie/login',
+      'POST /auth/cookie/second-factor',
+      'POST /auth/jwt/login',
+      'POST /auth/jwt/second-factor',
+    ])
+  })
+
+  it('asks for the second factor of a user who has one, and gives no credential before', async () => {
+    const { url } = site.service
+    const now = () => new Date(Date.now() + site.late)
+    const { email, secret, bearer } = await enrolled(url, 'ada@example.com', now)
+    await site.verify(email, { bearer })
+    site.late += 30_000
+    for (const backend of ['jwt', 'cookie']) {
+      const form = { username: email, password: goodPassword }
+      const answer = await call(url, 'POST', `/auth/${backend}/login`, { form })
+      expect(answer.status).to.equal(400)
+      expect(answer.headers.getSetCookie()).to.deep.equal([])
+      await challenged(url, email, backend)
+    }
+
+    const profile = aPerson({ email, email_verified: true })
+    const arrival = await site.travel(profile)
+    const { challenge } = (arrival.body as { detail: { challenge: string } }).detail // safe: asserted below
+    expect(seen(arrival)).to.deep.equal(
+      refused(400, { code: 'LOGIN_SECOND_FACTOR_REQUIRED', challenge, methods: ['totp', 'recovery_code'] }),
+    )
+    expect(arrival.text).to.not.match(/access_token/)
+    const answer = await prove(url, { challenge, code: codeOf(secret, now()) })
+    expect(answer.status).to.equal(200)
+  })
+})

@@ -1,0 +1,199 @@
+import { expect } from 'chai'
+import { decodeJwt } from 'jose'
+import { anAddress, cookiesOf, empty, notFound, refused, seen } from '../support/http/answers.ts'
+import { type Answer, call, goodPassword, logIn, register } from '../support/http/client.ts'
+import { challenged, codeOf, type Enrolled, enrolled, prove } from '../support/scenes/factors.ts'
+import { resetToken } from '../support/scenes/one-time-tokens.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
+
+const wrong = refused(400, 'SECOND_FACTOR_REFUSED')
+const needsFactor = refused(403, 'SECOND_FACTOR_REQUIRED')
+const tokenOf = ({ body }: Answer) => (body as { access_token: string }).access_token // safe: its use proves it
+
+describe('second factors', () => {
+  let service: TestService
+  let url: string
+  let milliseconds = Date.now()
+  const now = () => new Date(milliseconds)
+  const pass = (seconds: number) => {
+    milliseconds += seconds * 1000
+  }
+
+  before(async () => {
+    service = await startTestService({ PORTCULLIS_ROUTERS__FACTORS__ENABLED: 'true' }, { clock: now })
+    url = service.url
+  })
+  after(() => service.stop())
+
+  const enrol = async (): Promise<Enrolled> => {
+    const user = await enrolled(url, anAddress(), now)
+    pass(30)
+    return user
+  }
+  const codeFor = ({ secret }: Enrolled) => codeOf(secret, now())
+  const me = (bearer: string) => call(url, 'GET', '/users/me', { bearer })
+  const wrongCodeOf = (user: Enrolled) => String((Number(codeFor(user)) + 1) % 1_000_000).padStart(6, '0')
+  const finished = async (user: Enrolled): Promise<string> => {
+    const { challenge } = await challenged(url, user.email)
+    return tokenOf(await prove(url, { challenge, code: codeFor(user) }))
+  }
+
+  it('are added by a first code, with ten recovery codes, and end all other logins', async () => {
+    const email = anAddress()
+    await register(url, email)
+    const other = await logIn(url, email)
+    const bearer = await logIn(url, email)
+    const begun = await call(url, 'POST', '/users/me/factors/totp', { bearer })
+    const setup = begun.body as { secret: string; setup: string; address: string; qr_code: string } // safe: asserted below
+    expect(setup.secret).to.match(/^[A-Z2-7]{32}$/)
+    expect(setup.address).to.match(new RegExp(`^otpauth://totp/.*secret=${setup.secret}`))
+    expect(setup.qr_code).to.match(/^<svg /)
+    const factors = () => call(url, 'GET', '/users/me/factors', { bearer })
+    expect((await factors()).body).to.deep.equal({ totp: null, recovery_codes: 0 })
+
+    const confirm = (json: object) => call(url, 'POST', '/users/me/factors/totp/confirm', { bearer, json })
+    expect(seen(await confirm({ setup: setup.setup, code: '000000' }))).to.deep.equal(wrong)
+    expect(seen(await confirm({ setup: 'x', code: codeOf(setup.secret, now()) }))).to.deep.equal(wrong)
+    const added = await confirm({ setup: setup.setup, code: codeOf(setup.secret, now()) })
+    const { recovery_codes: codes } = added.body as { recovery_codes: string[] } // safe: asserted below
+    expect(new Set(codes)).to.have.lengthOf(10)
+    for (const code of codes) expect(code).to.match(/^[0-9a-hjkmnp-tv-z]{5}-[0-9a-hjkmnp-tv-z]{5}$/)
+    expect((await factors()).body).to.deep.equal({ totp: { added_at: now().toISOString() }, recovery_codes: 10 })
+    expect((await me(other)).status).to.equal(401)
+    expect((await me(bearer)).status).to.equal(200)
+  })
+
+  it('are asked for after the password, and complete the login of each backend', async () => {
+    const user = await enrol()
+    const byJwt = await challenged(url, user.email)
+    expect(byJwt.methods).to.deep.equal(['totp', 'recovery_code'])
+    const token = tokenOf(await prove(url, { challenge: byJwt.challenge, code: codeFor(user) }))
+    expect(decodeJwt(token).amr).to.deep.equal(['pwd', 'otp', 'mfa'])
+    expect((await me(token)).status).to.equal(200)
+
+    pass(30)
+    const byCookie = await challenged(url, user.email, 'cookie')
+    const answer = await prove(url, { challenge: byCookie.challenge, code: codeFor(user), backend: 'cookie' })
+    expect(answer.status).to.equal(204)
+    expect(cookiesOf(answer)).to.include('__Host-session')
+  })
+
+  it('take each code and each challenge once, and a code of the step before or after', async () => {
+    const user = await enrol()
+    const { challenge } = await challenged(url, user.email)
+    const code = codeFor(user)
+    expect((await prove(url, { challenge, code })).status).to.equal(200)
+    expect(
+      seen(await prove(url, { challenge, code: codeOf(user.secret, new Date(milliseconds + 30_000)) })),
+    ).to.deep.equal(wrong)
+    const second = await challenged(url, user.email)
+    expect(seen(await prove(url, { challenge: second.challenge, code }))).to.deep.equal(wrong)
+    const next = codeOf(user.secret, new Date(milliseconds + 30_000))
+    expect((await prove(url, { challenge: second.challenge, code: next })).status).to.equal(200)
+
+    pass(90)
+    const third = await challenged(url, user.email)
+    const early = codeOf(user.secret, new Date(milliseconds - 30_000))
+    expect((await prove(url, { challenge: third.challenge, code: early })).status).to.equal(200)
+  })
+
+  it('let one of many concurrent requests with the same code in', async () => {
+    const user = await enrol()
+    const challenges = await Promise.all(Array.from({ length: 8 }, () => challenged(url, user.email)))
+    const code = codeFor(user)
+    const answers = await Promise.all(challenges.map(({ challenge }) => prove(url, { challenge, code })))
+    expect(answers.map(({ status }) => status).sort()).to.deep.equal([200, ...Array(7).fill(400)])
+  })
+
+  it('refuse the code of another user, the challenge of another backend, and one that is five minutes old', async () => {
+    const [user, other] = [await enrol(), await enrol()]
+    const { challenge } = await challenged(url, user.email)
+    expect(seen(await prove(url, { challenge, code: codeFor(other) }))).to.deep.equal(wrong)
+    expect(seen(await prove(url, { challenge, code: codeFor(user), backend: 'cookie' }))).to.deep.equal(wrong)
+    pass(299)
+    expect((await prove(url, { challenge, code: codeFor(user) })).status).to.equal(200)
+    pass(30)
+    const late = await challenged(url, user.email)
+    pass(300)
+    expect(seen(await prove(url, { challenge: late.challenge, code: codeFor(user) }))).to.deep.equal(wrong)
+  })
+
+  it('refuse a challenge after five wrong codes, and after a new password', async () => {
+    const user = await enrol()
+    const { challenge } = await challenged(url, user.email)
+    for (let attempt = 0; attempt < 5; attempt++) {
+      expect(seen(await prove(url, { challenge, code: wrongCodeOf(user) }))).to.deep.equal(wrong)
+    }
+    expect(seen(await prove(url, { challenge, code: codeFor(user) }))).to.deep.equal(wrong)
+
+    const bearer = await finished(user)
+    pass(30)
+    const before = await challenged(url, user.email)
+    const changed = await call(url, 'PATCH', '/users/me', { bearer, json: { password: `${goodPassword} and more` } })
+    expect(changed.status).to.equal(200)
+    expect(seen(await prove(url, { challenge: before.challenge, code: codeFor(user) }))).to.deep.equal(wrong)
+  })
+
+  it('count the wrong codes of strangers together', async () => {
+    const user = await enrol()
+    const statuses = new Set<number>()
+    for (let login = 0; login < 3; login++) {
+      const { challenge } = await challenged(url, user.email)
+      for (let attempt = 0; attempt < 4; attempt++) {
+        statuses.add((await prove(url, { challenge, code: wrongCodeOf(user) })).status)
+      }
+    }
+    expect([...statuses]).to.deep.equal([400, 429])
+    const { challenge } = await challenged(url, user.email)
+    expect((await prove(url, { challenge, code: codeFor(user) })).status).to.equal(429)
+  })
+
+  it('take a recovery code once, however it is typed, and write an event', async () => {
+    const user = await enrol()
+    const [first = '', next = ''] = user.recoveryCodes
+    const typed = ` ${first.toUpperCase().replace('-', ' ').replaceAll('0', 'O').replaceAll('1', 'l')}`
+    const proveBy = async (code: string) => {
+      const { challenge } = await challenged(url, user.email)
+      return prove(url, { challenge, code, method: 'recovery_code' })
+    }
+    const bearer = tokenOf(await proveBy(typed))
+    expect(seen(await proveBy(first))).to.deep.equal(wrong)
+    await service.event(({ user: { email }, changes }) => email === user.email && changes?.recovery_code_used === 9)
+
+    const renewed = await call(url, 'POST', '/users/me/factors/recovery-codes', { bearer })
+    expect(renewed.status).to.equal(200)
+    expect(seen(await proveBy(next))).to.deep.equal(wrong)
+    const [fresh = ''] = (renewed.body as { recovery_codes: string[] }).recovery_codes // safe: its use proves it
+    expect((await proveBy(fresh)).status).to.equal(200)
+  })
+
+  it('are changed only in a recent login with the factor', async () => {
+    const user = await enrol()
+    const remove = (bearer: string) => call(url, 'DELETE', '/users/me/factors/totp', { bearer })
+    const renew = (bearer: string) => call(url, 'POST', '/users/me/factors/recovery-codes', { bearer })
+    expect(seen(await remove(user.bearer))).to.deep.equal(needsFactor)
+    expect(seen(await renew(user.bearer))).to.deep.equal(needsFactor)
+    const bearer = await finished(user)
+    const again = await call(url, 'POST', '/users/me/factors/totp', { bearer })
+    expect(seen(again)).to.deep.equal(refused(400, 'FACTOR_ALREADY_EXISTS'))
+    pass(901)
+    expect(seen(await remove(bearer))).to.deep.equal(refused(403, 'FRESH_LOGIN_REQUIRED'))
+    const fresh = await finished(user)
+    expect(seen(await remove(fresh))).to.deep.equal(empty(204))
+    expect(seen(await remove(fresh))).to.deep.equal(notFound)
+    expect(await logIn(url, user.email)).to.match(/^ey/)
+  })
+
+  it('stay when the password is reset, and the reset logs nobody in', async () => {
+    const user = await enrol()
+    const { challenge } = await challenged(url, user.email)
+    const token = await resetToken(service, user.email)
+    const password = 'quite another pass phrase'
+    const answer = await call(url, 'POST', '/auth/reset-password', { json: { token, password } })
+    expect(answer.status).to.equal(200)
+    expect(cookiesOf(answer)).to.not.include('__Host-session')
+    expect(seen(await prove(url, { challenge, code: codeFor(user) }))).to.deep.equal(wrong)
+    const login = await call(url, 'POST', '/auth/jwt/login', { form: { username: user.email, password } })
+    expect(login.body).to.have.nested.property('detail.code', 'LOGIN_SECOND_FACTOR_REQUIRED')
+  })
+})

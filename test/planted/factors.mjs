@@ -1,0 +1,72 @@
+// Faults in second factors. See scripts/planted-faults.mjs.
+
+const login = 'src/application/sign-in/complete-login.ts'
+const challenges = 'src/application/factors/challenges.ts'
+const use = 'src/application/factors/use-factor.ts'
+const flow = ['test/http/second-factors.test.ts']
+
+export default [
+  {
+    title: 'a login at any door needs no second factor',
+    file: login,
+    text: 'if (hasFactor(user) && levelOf({ methods }) < 2) {',
+    replacement: 'if (false as boolean) {',
+    tests: ['test/http/second-factor-doors.test.ts'],
+  },
+  {
+    title: 'a code of an authenticator app works twice',
+    file: use,
+    text: 'step === null || step <= totp.lastStep',
+    replacement: 'step === null',
+    tests: flow,
+    only: 'take each code',
+  },
+  {
+    title: 'a recovery code works twice',
+    file: use,
+    text: 'recovery.digests.filter((one) => one !== digest)',
+    replacement: 'recovery.digests',
+    tests: flow,
+    only: 'take a recovery code once',
+  },
+  {
+    title: 'a challenge counts at another backend',
+    file: challenges,
+    text: "['second factor', challenge, backend]",
+    replacement: "['second factor', challenge]",
+    tests: flow,
+    only: 'the challenge of another backend',
+  },
+  {
+    title: 'a challenge takes any number of tries',
+    file: challenges,
+    text: 'held.tries + (isTry ? 1 : 0)',
+    replacement: 'held.tries',
+    tests: flow,
+    only: 'after five wrong codes',
+  },
+  {
+    title: 'a challenge survives a new password',
+    file: challenges,
+    text: 'user.sessions.generation === held.generation &&\n    user.passwordVersion === held.passwordVersion',
+    replacement: 'held.generation !== -1',
+    tests: flow,
+    only: 'after a new password',
+  },
+  {
+    title: 'a login without the factor removes it',
+    file: 'src/application/rights.ts',
+    text: "demanded.includes('second_factor') && hasFactor(target)",
+    replacement: "demanded.includes('second_factor') && hasFactor(target) && by.user.isSuperuser",
+    tests: flow,
+    only: 'recent login with the factor',
+  },
+  {
+    title: 'wrong codes of strangers are not counted',
+    file: 'src/application/limits/counted-limits.ts',
+    text: "[counterOf(this.#needs, 'factorsPerAccount', account), closing]",
+    replacement: '[closing]',
+    tests: ['test/application/limits/counted-limits.test.ts'],
+    only: 'the wrong codes of strangers',
+  },
+]

@@ -1,0 +1,31 @@
+import { expect } from 'chai'
+import { challenged, codeOf, enrolFactor, prove } from '../support/scenes/factors.ts'
+import { atOnce, callers, type Site } from './site.ts'
+
+const challenges = callers / 4
+const granted = ({ status }: { readonly status: number }) => status === 200
+
+/** Races for what proves a second factor once. Losers may also be told that there are too many tries. */
+export function factorRaces(running: () => Site): void {
+  const now = () => new Date()
+  const nextCode = (secret: string) => codeOf(secret, new Date(Date.now() + 30_000))
+
+  it('gives one login for a challenge that 64 callers answer, and one for a code with 16 challenges', async () => {
+    const site = running()
+    const { email } = await site.person()
+    const { secret, recoveryCodes } = await enrolFactor(site.url(), email, now)
+    const { challenge } = await challenged(site.url(), email)
+    const code = nextCode(secret)
+    const answers = await atOnce((caller) => prove(site.url(caller), { challenge, code }))
+    expect(answers.filter(granted)).to.have.lengthOf(1)
+
+    const [recoveryCode = ''] = recoveryCodes
+    const opened = await atOnce((caller) => challenged(site.url(caller), email), challenges)
+    const method = 'recovery_code'
+    const proved = await atOnce(
+      (caller) => prove(site.url(caller), { challenge: opened[caller]?.challenge ?? '', code: recoveryCode, method }),
+      challenges,
+    )
+    expect(proved.filter(granted)).to.have.lengthOf(1)
+  })
+}
