@@ -1,7 +1,6 @@
-import { hasFactor } from '../domain/factors.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { User } from '../domain/user.ts'
-import { levelOf } from './factors/level.ts'
+import { lacksFactor } from './factors/level.ts'
 import type { By } from './sign-in/authenticate.ts'
 import { type FreshLoginNeeds, requireFreshLogin } from './sign-in/fresh-login.ts'
 
@@ -47,7 +46,7 @@ export function requireRight(
   const demanded: readonly Demand[] | null = demands[act][by.user.id === target.id ? 'own' : 'other']
   if (demanded === null) throw new Refusal('FORBIDDEN')
   if (demanded.includes('superuser') && !by.user.isSuperuser) throw new Refusal('FORBIDDEN')
-  if (demanded.includes('second_factor') && hasFactor(target) && levelOf(by.credential) < 2) {
+  if (demanded.includes('second_factor') && lacksFactor(target, by.credential)) {
     throw new Refusal('SECOND_FACTOR_REQUIRED')
   }
   if (isConfirmed) return

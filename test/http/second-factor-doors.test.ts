@@ -1,8 +1,10 @@
 import { expect } from 'chai'
+import { decodeJwt } from 'jose'
 import { refused, seen } from '../support/http/answers.ts'
-import { call, goodPassword } from '../support/http/client.ts'
+import { type Answer, call, goodPassword, logInByCookie, register } from '../support/http/client.ts'
 import { aPerson } from '../support/providers/acme.ts'
 import { AcmeSite } from '../support/providers/acme-site.ts'
+import { appRequest, authorizePath, codeOf as codeOfApp, redeem } from '../support/scenes/app-sign-in.ts'
 import { challenged, codeOf, enrolled, prove } from '../support/scenes/factors.ts'
 
 /** The part of an OpenAPI document that tells which operations log somebody in. */
@@ -74,5 +76,35 @@ describe('every way to log in', () => {
     expect(arrival.text).to.not.match(/access_token/)
     const answer = await prove(url, { challenge, code: codeOf(secret, now()) })
     expect(answer.status).to.equal(200)
+  })
+
+  it('leads an app to a new sign-in if the user has got the factor in the present one', async () => {
+    const { url } = site.service
+    const email = 'grace@example.com'
+    await register(url, email)
+    const cookie = await logInByCookie(url, email)
+    const begun = await call(url, 'POST', '/users/me/factors/totp', { cookie })
+    const { secret, setup } = begun.body as { secret: string; setup: string } // safe: its use proves it
+    const now = () => new Date(Date.now() + site.late)
+    const json = { setup, code: codeOf(secret, now()) }
+    expect((await call(url, 'POST', '/users/me/factors/totp/confirm', { cookie, json })).status).to.equal(200)
+    site.late += 30_000
+
+    const request = appRequest('notes', 'https://notes.example/')
+    const locationOf = (answer: Answer) => answer.headers.get('Location') ?? ''
+    const weak = await call(url, 'GET', authorizePath(request), { cookie })
+    expect([weak.status, locationOf(weak)]).to.deep.equal([303, locationOf(weak)])
+    expect(new URL(locationOf(weak)).pathname).to.equal('/account/sign-in')
+    expect(new URL(locationOf(weak)).searchParams.has('another')).to.equal(true)
+    const silent = await call(url, 'GET', authorizePath(request, { prompt: 'none' }), { cookie })
+    expect(new URL(locationOf(silent)).searchParams.get('error')).to.equal('login_required')
+
+    const { challenge } = await challenged(url, email, 'cookie')
+    const proved = await prove(url, { challenge, code: codeOf(secret, now()), backend: 'cookie' })
+    const session = proved.headers.getSetCookie().find((one) => one.startsWith('__Host-session=')) ?? ''
+    const code = await codeOfApp(url, session.split(';')[0] ?? '', request)
+    const answer = await redeem(url, code, request)
+    expect(answer.status).to.equal(200)
+    expect(decodeJwt((answer.body as { access_token: string }).access_token).amr).to.include('mfa') // safe: asserted
   })
 })

@@ -189,6 +189,13 @@ describe('our routes in a host app', () => {
     })
   })
 
+  it('complete a login with a second factor', async () => {
+    const { url } = await open((koa, { routes }) => koa.use(routes()), { routers: { factors: { enabled: true } } })
+    const json = { challenge: 'unknown', method: 'totp', code: '123456' }
+    const answer = await call(url, 'POST', '/auth/jwt/second-factor', { json })
+    expect(seen(answer)).to.deep.equal(refused(400, 'SECOND_FACTOR_REFUSED'))
+  })
+
   it('end a failed journey with JSON, because the app has no page for it', async () => {
     const { url } = await open((koa, { routes }) => koa.use(routes()).use(own.routes()), {
       providers: { acme: provider },

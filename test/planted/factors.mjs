@@ -9,7 +9,7 @@ export default [
   {
     title: 'a login at any door needs no second factor',
     file: login,
-    text: 'if (hasFactor(user) && levelOf({ methods }) < 2) {',
+    text: 'if (lacksFactor(user, { methods })) {',
     replacement: 'if (false as boolean) {',
     tests: ['test/http/second-factor-doors.test.ts'],
   },
@@ -56,8 +56,8 @@ export default [
   {
     title: 'a login without the factor removes it',
     file: 'src/application/rights.ts',
-    text: "demanded.includes('second_factor') && hasFactor(target)",
-    replacement: "demanded.includes('second_factor') && hasFactor(target) && by.user.isSuperuser",
+    text: "demanded.includes('second_factor') && lacksFactor(target, by.credential)",
+    replacement: "demanded.includes('second_factor') && lacksFactor(target, by.credential) && by.user.isSuperuser",
     tests: flow,
     only: 'recent login with the factor',
   },

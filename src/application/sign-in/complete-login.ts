@@ -1,7 +1,6 @@
 import type { Actor } from '../../domain/actor.ts'
 import { type Email, emailKey } from '../../domain/email.ts'
 import { type AccountEvent, accountEvent } from '../../domain/events.ts'
-import { hasFactor } from '../../domain/factors.ts'
 import { jsonId } from '../../domain/ids.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { type ClientTraits, unknownTraits } from '../../domain/session.ts'
@@ -9,7 +8,7 @@ import type { User } from '../../domain/user.ts'
 import { type ChangeUser, QueueFull } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import { type Challenges, type FactorMethod, methodsOf } from '../factors/challenges.ts'
-import { levelOf } from '../factors/level.ts'
+import { lacksFactor } from '../factors/level.ts'
 import type { Caller, Limits } from '../limits/limits.ts'
 import type { IssuedCredential } from '../ports/credentials.ts'
 import type { DeviceTokens } from '../ports/device-tokens.ts'
@@ -97,7 +96,7 @@ export async function completeLogin(needs: CompleteLoginNeeds, login: Login): Pr
     throw new Refusal('LOGIN_USER_NOT_VERIFIED')
   }
 
-  if (hasFactor(user) && levelOf({ methods }) < 2) {
+  if (lacksFactor(user, { methods })) {
     const client = login.caller?.client ?? null
     const proved = { user, backend: backend.name, methods, requiresVerification, client }
     return { type: 'second_factor', challenge: await needs.challenges.open(proved), methods: methodsOf(user.factors) }

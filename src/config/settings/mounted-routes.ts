@@ -14,8 +14,10 @@ interface MountedRoute {
 
 /** The routes of every enabled backend, provider and router, in this order, and of the keys. */
 export function mountedRoutes(settings: Settings): MountedRoute[] {
+  const hasFactors = settings.routers.factors.enabled
+  const ofBackends = [...Object.values(routes.auth), ...(hasFactors ? Object.values(routes.secondFactor) : [])]
   const backends = enabledOf(settings.backends).flatMap(([name, { prefix }]) =>
-    below(prefix, `backends.${name}.prefix`, Object.values(routes.auth)),
+    below(prefix, `backends.${name}.prefix`, ofBackends),
   )
   const providers = enabledOf(settings.providers).flatMap(([name, { prefix, associatePrefix }]) => [
     ...below(prefix, `providers.${name}.prefix`, Object.values(routes.oauth)),
