@@ -28,15 +28,15 @@ export default [
     tests: rotations,
   },
   {
-    title: 'a secret that provider tokens need counts as unused',
+    title: 'a secret that provider tokens or second factors need counts as unused',
     file: rotation,
-    text: 'if (hasTokenOf(user, need.vault)) need.users++',
+    text: 'if (needsSecret(user, need)) need.users++',
     replacement: 'need.users += 0',
     tests: rotations,
   },
   {
     title: 'a provider token changes while a caller refreshes it',
-    file: 'src/application/oauth/reseal-tokens.ts',
+    file: 'src/application/reseal-user.ts',
     text: "former.some(({ refreshingUntil }) => (refreshingUntil ?? now) > now) ? 'busy' : 'resealed'",
     replacement: "'resealed'",
     tests: rotations,
