@@ -157,7 +157,7 @@ describe('the files of /docs and /try', () => {
         { name: 'cookie', transport: 'cookie', prefix: '/auth/cookie' },
       ],
       docs: '/docs',
-      routers: { register: '/auth', resetPassword: '/auth', verify: '/auth', users: '/users' },
+      routers: { register: '/auth', resetPassword: '/auth', verify: '/auth', factors: null, users: '/users' },
       providers: [],
     })
   })

@@ -2,7 +2,7 @@ import type { Actor } from '../../domain/actor.ts'
 import { type Email, emailKey } from '../../domain/email.ts'
 import { type AccountEvent, accountEvent } from '../../domain/events.ts'
 import { jsonId } from '../../domain/ids.ts'
-import { Refusal } from '../../domain/refusal.ts'
+import { Refusal, Unavailable } from '../../domain/refusal.ts'
 import { type ClientTraits, unknownTraits } from '../../domain/session.ts'
 import type { User } from '../../domain/user.ts'
 import { type ChangeUser, QueueFull } from '../change-user.ts'
@@ -17,7 +17,8 @@ import type { LoginTimes } from '../ports/stores/login-times.ts'
 import { type Backend, loggedIn } from './authenticate.ts'
 
 export interface CompleteLoginNeeds extends MetadataNeeds {
-  challenges: Pick<Challenges, 'open'>
+  /** Absent where nobody has a second factor. The login of a user who has one then fails. */
+  challenges?: Pick<Challenges, 'open'>
   changeUser: ChangeUser
   eventHandlers: EventHandlers
   deviceTokens: Pick<DeviceTokens, 'idOf'>
@@ -97,9 +98,11 @@ export async function completeLogin(needs: CompleteLoginNeeds, login: Login): Pr
   }
 
   if (lacksFactor(user, { methods })) {
+    const { challenges } = needs
+    if (challenges === undefined) throw new Unavailable('a user has a second factor, and the needs have no challenges')
     const client = login.caller?.client ?? null
     const proved = { user, backend: backend.name, methods, requiresVerification, client }
-    return { type: 'second_factor', challenge: await needs.challenges.open(proved), methods: methodsOf(user.factors) }
+    return { type: 'second_factor', challenge: await challenges.open(proved), methods: methodsOf(user.factors) }
   }
 
   const at = needs.clock()
