@@ -123,7 +123,8 @@ describe('no operation lets a user', () => {
     const { id } = await register(service.url, email)
     await byAdmin(id, { note: secret, answer: secret })
     const cookie = await logInByCookie(service.url, email)
-    for (const path of [...pagePaths.account, ...pagePaths.docs]) {
+    const account = pagePaths.account.filter((path) => path !== '/account/factors') // only with the router factors
+    for (const path of [...account, ...pagePaths.docs]) {
       const headers = { Cookie: cookie, Origin: service.url }
       const page = await fetch(service.url + path, { headers })
       expect([page.status, (await page.text()).includes(secret)], path).to.deep.equal([200, false])
