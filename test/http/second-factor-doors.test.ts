@@ -78,6 +78,18 @@ describe('every way to log in', () => {
     expect(answer.status).to.equal(200)
   })
 
+  it('keeps a challenge from the callback of a provider, which takes any state', async () => {
+    const { url } = site.service
+    const now = () => new Date(Date.now() + site.late)
+    const { email, secret } = await enrolled(url, 'lin@example.com', now)
+    site.late += 30_000
+    const { challenge } = await challenged(url, email)
+    const state = JSON.stringify([challenge, 'jwt'])
+    const query = new URLSearchParams({ state, code: 'any' })
+    expect((await call(url, 'GET', `/auth/acme/callback?${query}`)).status).to.equal(400)
+    expect((await prove(url, { challenge, code: codeOf(secret, now()) })).status).to.equal(200)
+  })
+
   it('leads an app to a new sign-in if the user has got the factor in the present one', async () => {
     const { url } = site.service
     const email = 'grace@example.com'

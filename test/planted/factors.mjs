@@ -32,8 +32,8 @@ export default [
   {
     title: 'a challenge counts at another backend',
     file: challenges,
-    text: "['second factor', challenge, backend]",
-    replacement: "['second factor', challenge]",
+    text: 'JSON.stringify([challenge, backend])',
+    replacement: 'JSON.stringify([challenge])',
     tests: flow,
     only: 'the challenge of another backend',
   },

@@ -1,5 +1,4 @@
 import type { UserId } from '../../domain/ids.ts'
-import type { OAuthState } from '../../domain/oauth-state.ts'
 import type { ClientTraits } from '../../domain/session.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 
@@ -31,12 +30,5 @@ export interface CodeLogin {
  */
 export function codeKey(keyRing: Pick<KeyRing, 'digest'>, kind: 'open' | 'used', bound: BoundCode): string {
   const digest = keyRing.digest(JSON.stringify([kind, bound.code, bound.app, bound.redirectUri, bound.challenge]))
-  // The key of a journey is the bare digest of a state, which anybody can send to the callback of a provider.
   return `app-code:${digest}`
-}
-
-/** Codes are kept with the journeys to providers, which are the other records that work once. */
-export function codeRecord(given: Pick<OAuthState, 'digest' | 'sealedSecrets' | 'share' | 'expiresAt'>): OAuthState {
-  const ofJourneys = { browserDigest: '', provider: '', redirectUri: '', returnTo: null }
-  return { ...given, ...ofJourneys, flow: 'login', userId: null, credentialId: null }
 }

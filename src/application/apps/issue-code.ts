@@ -1,29 +1,16 @@
-import { Unavailable } from '../../domain/refusal.ts'
 import type { ClientTraits } from '../../domain/session.ts'
 import { takeShare } from '../oauth/journey-share.ts'
-import type { KeyRing } from '../ports/key-ring.ts'
-import type { Limiter } from '../ports/stores/limiter.ts'
-import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
+import { keepSingleUse, type SingleUseNeeds } from '../oauth/single-use-record.ts'
 import type { Authenticated } from '../sign-in/authenticate.ts'
-import { type BoundCode, type CodeLogin, codeKey, codeRecord } from './app-code.ts'
-
-interface Needs {
-  oauthStates: OAuthStateStore
-  keyRing: KeyRing
-  /** 43 characters, 256 random bits. */
-  newToken: () => string
-  limiter: Limiter
-  maxOpenJourneys: number
-  clock: () => Date
-}
+import { type BoundCode, type CodeLogin, codeKey } from './app-code.ts'
 
 /** RFC 6749 section 4.1.2 recommends at most 600. */
 const codeSeconds = 60
 
 /** Issues a code for the signed-in user, which an app redeems once within a minute (RFC 6749 section 4.1.2). */
 export class IssueCode {
-  readonly #needs: Needs
-  constructor(needs: Needs) {
+  readonly #needs: SingleUseNeeds
+  constructor(needs: SingleUseNeeds) {
     this.#needs = needs
   }
 
@@ -36,20 +23,18 @@ export class IssueCode {
   async execute(
     input: Omit<BoundCode, 'code'> & { by: Authenticated; client: string | null; traits: ClientTraits },
   ): Promise<string> {
-    const { oauthStates, keyRing, newToken, clock, maxOpenJourneys } = this.#needs
+    const { keyRing, newToken, clock } = this.#needs
     const { by, client, traits, app, redirectUri, challenge } = input
     const { sid, generation, provedAt, methods } = by.credential
     const code = newToken()
     const digest = codeKey(keyRing, 'open', { code, app, redirectUri, challenge })
     const login: CodeLogin = { userId: by.user.id, sid, generation, provedAt: provedAt.getTime(), methods, traits }
-    const record = codeRecord({
+    await keepSingleUse(this.#needs, {
       digest,
-      sealedSecrets: keyRing.sealCode(login, digest),
+      content: login,
       share: await takeShare(this.#needs, client),
       expiresAt: new Date(clock().getTime() + codeSeconds * 1000),
     })
-    const outcome = await oauthStates.put(record, maxOpenJourneys)
-    if (outcome === 'full') throw new Unavailable('too many open codes and OAuth journeys', { retryAfterSeconds: 5 })
     return code
   }
 }

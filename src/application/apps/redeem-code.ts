@@ -3,6 +3,7 @@ import { Refusal } from '../../domain/refusal.ts'
 import { isAlive } from '../../domain/user.ts'
 import type { CausingRequest } from '../event-metadata.ts'
 import { giveBackShare } from '../oauth/journey-share.ts'
+import { singleUseRecord } from '../oauth/single-use-record.ts'
 import type { Credential } from '../ports/credentials.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { Limiter } from '../ports/stores/limiter.ts'
@@ -11,7 +12,7 @@ import type { UserStore } from '../ports/stores/user-store.ts'
 import type { Backend } from '../sign-in/authenticate.ts'
 import { type CompleteLoginNeeds, completeLogin, type Granted } from '../sign-in/complete-login.ts'
 import { LogOut } from '../sign-in/log-out.ts'
-import { type BoundCode, type CodeLogin, codeKey, codeRecord } from './app-code.ts'
+import { type BoundCode, type CodeLogin, codeKey } from './app-code.ts'
 
 interface Needs extends CompleteLoginNeeds {
   users: UserStore
@@ -70,7 +71,7 @@ export class RedeemCode {
     const { methods, traits } = login
     const proof = { methods, provedAt: new Date(login.provedAt), app }
     const result = await completeLogin(this.#needs, { user, backend, traits, requestId, languages, ...proof })
-    // The user has got a second factor since, which ended the login of the code.
+    // The user has got a second factor since.
     if (result.type !== 'granted') throw new AppCodeRefused(false)
     await this.#noteUse(bound, result.issued.credential)
     return result
@@ -84,8 +85,7 @@ export class RedeemCode {
     const times = { provedAt: provedAt.getTime(), expiresAt: expiresAt.getTime() }
     const use: FirstUse = { id, userId, generation, sid, methods, ...times }
     const until = new Date(clock().getTime() + usedSeconds * 1000)
-    const sealedSecrets = keyRing.sealCode(use, digest)
-    const record = codeRecord({ digest, sealedSecrets, share: null, expiresAt: until })
+    const record = singleUseRecord(keyRing, { digest, content: use, share: null, expiresAt: until })
     await oauthStates.put(record, Math.floor(maxOpenJourneys / 2))
   }
 

@@ -1,22 +1,8 @@
 import { type Factors, hasFactor } from '../../domain/factors.ts'
 import type { UserId } from '../../domain/ids.ts'
-import { Unavailable } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
-import { codeRecord } from '../apps/app-code.ts'
 import { giveBackShare, takeShare } from '../oauth/journey-share.ts'
-import type { KeyRing } from '../ports/key-ring.ts'
-import type { Limiter } from '../ports/stores/limiter.ts'
-import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
-
-interface Needs {
-  oauthStates: OAuthStateStore
-  keyRing: KeyRing
-  /** 43 characters, 256 random bits. */
-  newToken: () => string
-  limiter: Limiter
-  maxOpenJourneys: number
-  clock: () => Date
-}
+import { keepSingleUse, type SingleUseNeeds } from '../oauth/single-use-record.ts'
 
 export const factorMethods = ['totp', 'recovery_code'] as const
 export type FactorMethod = (typeof factorMethods)[number]
@@ -62,10 +48,10 @@ interface Proved {
   readonly client: string | null
 }
 
-/** The logins that wait for their second factor. They are kept with the journeys to providers, which work once, too. */
+/** The logins that wait for their second factor. */
 export class Challenges {
-  readonly #needs: Needs
-  constructor(needs: Needs) {
+  readonly #needs: SingleUseNeeds
+  constructor(needs: SingleUseNeeds) {
     this.#needs = needs
   }
 
@@ -109,15 +95,11 @@ export class Challenges {
 
   /** The backend is part of the key: at another one, nothing is found, and nothing is used up. */
   #keyOf(challenge: string, backend: string): string {
-    return this.#needs.keyRing.digest(JSON.stringify(['second factor', challenge, backend]))
+    return `second-factor:${this.#needs.keyRing.digest(JSON.stringify([challenge, backend]))}`
   }
 
   async #put({ digest, share, expiresAt, ...content }: HeldChallenge): Promise<void> {
-    const { oauthStates, keyRing, maxOpenJourneys } = this.#needs
-    const record = codeRecord({ digest, sealedSecrets: keyRing.sealCode(content, digest), share, expiresAt })
-    if ((await oauthStates.put(record, maxOpenJourneys)) === 'full') {
-      throw new Unavailable('too many open challenges and OAuth journeys', { retryAfterSeconds: 5 })
-    }
+    await keepSingleUse(this.#needs, { digest, content, share, expiresAt })
   }
 }
 

@@ -41,7 +41,7 @@ export interface KeyRing {
   /** `null` for a text that none of the secrets sealed for this digest. */
   unsealJourney(sealed: string, digest: string): JourneySecrets | null
 
-  /** Encrypts the content of an app's code, which is JSON, and binds it to the key of its record. */
+  /** Encrypts the content of a record that works once, which is JSON, and binds it to the key of the record: an app's code, a challenge. */
   sealCode(content: object, digest: string): string
 
   /** `null` for a text that none of the secrets sealed for this key. */
