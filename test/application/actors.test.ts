@@ -20,7 +20,6 @@ import { aCredential, aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { quickHasher } from '../../src/testing/quick-hasher.ts'
 import { changeUserOf, deliveryNeeds, recording } from '../support/scenes/delivery.ts'
-import { noChallenges } from '../support/scenes/logins.ts'
 
 const requestId = 'request-of-a-test'
 const email = 'ada@example.com' as Email // safe: it is one
@@ -90,10 +89,7 @@ const acts: Readonly<Record<string, Act>> = {
   },
   async 'a login'({ needs, as, somebody }) {
     const by = as(await somebody())
-    await completeLogin(
-      { ...needs, challenges: noChallenges },
-      { user: by.user, backend: by.backend, methods: ['pwd'], requestId },
-    )
+    await completeLogin(needs, { user: by.user, backend: by.backend, methods: ['pwd'], requestId })
     return userOf(by)
   },
   async 'a change of the own account'({ needs, as, somebody }) {

@@ -11,7 +11,6 @@ import { aCredential, anEvent, aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { recordedHandlers } from '../../src/testing/recorded-handlers.ts'
 import { changeUserOf, deliveryNeeds, metadataAt } from '../support/scenes/delivery.ts'
-import { noChallenges } from '../support/scenes/logins.ts'
 
 /** Accepts every password, and holds each hash until `release`. */
 function heldHasher(verdict: 'match' | 'match_needs_rehash') {
@@ -70,7 +69,6 @@ async function scene(verdict: 'match' | 'match_needs_rehash', fields: Partial<Us
     newId,
     loginTimes: { recordLogin: async () => undefined },
     warnOfDropped() {},
-    challenges: noChallenges,
     warnOfUnrecorded() {},
   })
   const needs = {

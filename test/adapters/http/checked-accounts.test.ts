@@ -32,7 +32,6 @@ import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { quickHasher } from '../../../src/testing/quick-hasher.ts'
 import { recordedHandlers } from '../../../src/testing/recorded-handlers.ts'
 import { changeUserOf, deliveryNeeds } from '../../support/scenes/delivery.ts'
-import { noChallenges } from '../../support/scenes/logins.ts'
 
 const requestId = 'job-1'
 const languages = ['de-CH', 'en']
@@ -117,7 +116,7 @@ async function scene() {
     registerUser: new RegisterUser(needs),
     createSuperuser: new CreateSuperuser(needs),
     promoteUser: new PromoteUser(needs),
-    logIn: new LogIn({ ...needs, challenges: noChallenges }),
+    logIn: new LogIn(needs),
     finishLogin: { execute: async () => expect.fail('the challenge is unknown') },
     logOut: new LogOut(needs),
     logOutEverywhere: new LogOutEverywhere(needs),

@@ -77,8 +77,8 @@ describe('a PostgreSQL that tenants share by schema', () => {
     let written = 0
     for (; !isOver; written++) {
       expect(await insert(other)).to.equal('stored')
-      // A connection that was given up waits until its lock time-out, beside the next ones.
-      expect(await connectionsThatWait()).to.be.below(size)
+      // A connection that was given up waits until its lock time-out, beside the next ones: three generations may meet.
+      expect(await connectionsThatWait()).to.be.at.most(3 * share)
     }
     for (const fault of await faults) expect(fault).to.be.instanceOf(Unavailable)
     await waiting

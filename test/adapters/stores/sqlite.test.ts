@@ -25,7 +25,6 @@ import { anEvent, aSession, aUser } from '../../../src/testing/builders.ts'
 import { deadLetters, deliverAll, distributeAll, reviveAll } from '../../../src/testing/users-scene.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import { changeUserOf, recording } from '../../support/scenes/delivery.ts'
-import { noChallenges } from '../../support/scenes/logins.ts'
 import { sqliteFolder } from '../../support/stores/sqlite.ts'
 
 type Folder = Awaited<ReturnType<typeof sqliteFolder>>
@@ -195,7 +194,6 @@ describe('the SQLite store', () => {
       clock: at.clock,
       newId,
       warnOfDropped() {},
-      challenges: noChallenges,
       warnOfUnrecorded: ({ err }: UnrecordedTime) => expect.fail(String(err)),
     }
     const backend = { name: 'cookie', requiresVerification: false, isForBrowsers: true, credentials }

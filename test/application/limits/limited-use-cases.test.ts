@@ -15,7 +15,6 @@ import { quickHasher } from '../../../src/testing/quick-hasher.ts'
 import { recordedHandlers } from '../../../src/testing/recorded-handlers.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import { changeUserOf, deliveryNeeds } from '../../support/scenes/delivery.ts'
-import { noChallenges } from '../../support/scenes/logins.ts'
 
 const password = 'a quite long pass phrase'
 const requestId = 'request-1'
@@ -64,7 +63,6 @@ async function scene() {
     newId,
     freshLoginSeconds: null,
     deviceTokens: { idOf: () => null },
-    challenges: noChallenges,
   }
   const user = aUser({
     isSuperuser: true,

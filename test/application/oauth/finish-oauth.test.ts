@@ -19,7 +19,7 @@ import type { User } from '../../../src/domain/user.ts'
 import { aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { changeUserOf, deliveryNeeds, metadataAt, recording } from '../../support/scenes/delivery.ts'
-import { granted, noChallenges } from '../../support/scenes/logins.ts'
+import { granted } from '../../support/scenes/logins.ts'
 import { goodSecret } from '../../support/services/settings.ts'
 
 const identity = {
@@ -104,7 +104,6 @@ describe('FinishOAuth', () => {
           wakeRelay: () => void woken++,
           loginTimes: { recordLogin: async () => undefined },
           warnOfDropped() {},
-          challenges: noChallenges,
           warnOfUnrecorded() {},
           ...ofFields,
         }

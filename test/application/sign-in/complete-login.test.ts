@@ -14,7 +14,6 @@ import { anEvent, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { distributeAll, theSink } from '../../../src/testing/users-scene.ts'
 import { changeUserOf, deliveryNeeds, recording } from '../../support/scenes/delivery.ts'
-import { noChallenges } from '../../support/scenes/logins.ts'
 
 const requestId = 'request-of-a-test'
 const issued = { value: 'credential', credential: { id: 'the login' } }
@@ -47,7 +46,6 @@ async function scene() {
         return loginTimes.recordLogin(...input)
       },
     },
-    challenges: noChallenges,
     warnOfUnrecorded: (one: UnrecordedTime) => void unrecorded.push(one),
     warnOfDropped: (one: DroppedEvents) => void dropped.push(one),
   }

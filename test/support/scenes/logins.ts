@@ -1,9 +1,6 @@
 import { expect } from 'chai'
 import type { Granted, LoginResult } from '../../../src/application/sign-in/complete-login.ts'
 
-/** For users without a second factor. */
-export const noChallenges = { open: (): Promise<string> => expect.fail('the user has a second factor') }
-
 /** The result of a login without a second factor. */
 export function granted(result: LoginResult): Granted {
   if (result.type !== 'granted') expect.fail('the login waits for a second factor')
