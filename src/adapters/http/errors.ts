@@ -51,8 +51,8 @@ export class Unauthenticated extends Refusal {
 }
 
 /**
- * The status and detail of a refusal: its code; its code with a challenge; its code with the name of a field; its code, reason and one of `rules`; or a fixed text. `meaning` is for
- * documents.
+ * The status and detail of a refusal. The detail is its code, alone or with a challenge, the name of a field, or a reason and one of
+ * `rules`; or it is a fixed text. `meaning` is for documents.
  */
 type Answer = {
   readonly status: number

@@ -16,7 +16,7 @@ interface Needs extends MetadataNeeds, FreshLoginNeeds {
   factorCodes: FactorCodes
 }
 
-/** Replaces the recovery codes of a user. The former ones no longer work. */
+/** Replaces the recovery codes of a user: the former codes no longer work. */
 export class RenewRecoveryCodes {
   readonly #needs: Needs
   constructor(needs: Needs) {

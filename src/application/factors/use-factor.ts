@@ -25,8 +25,8 @@ interface Use extends CausingRequest {
 }
 
 /**
- * Uses a code up: in the same write, the record remembers the time step or forgets the recovery code, so one of any number of concurrent
- * callers succeeds (RFC 6238 section 5.2, ASVS 5.0 section 6.5.1). Returns the user as written, or `null` for a wrong or used code.
+ * Uses a code up: the same write remembers its time step, or forgets the recovery code. So one of any number of concurrent callers
+ * succeeds (RFC 6238 section 5.2, ASVS 5.0 section 6.5.1). Returns the user as written, or `null` for a wrong or used code.
  */
 export async function useFactor(needs: UseFactorNeeds, id: UserId, use: Use): Promise<User | null> {
   let isRight = false

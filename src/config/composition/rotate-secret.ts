@@ -145,8 +145,8 @@ export async function rotationOf({ users: { users, secretMark }, settings, tenan
     },
 
     /**
-     * The stored values that need each secret that only opens, in the order of the settings: the mark of the users, provider tokens
-     * and second factors of so many users, and signing keys.
+     * The stored values that need each former secret, in the order of the settings. They are the mark of the users, provider tokens and
+     * second factors of so many users, and signing keys.
      */
     async needsOfFormer() {
       const formerKeys = master.former.map((secret) => derivedKeys(secret, keyOwnerOf(tenant)))

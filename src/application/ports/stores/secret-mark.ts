@@ -1,6 +1,7 @@
 /**
- * Named texts of a tenant, beside its users and as durable as they are. They are the mark of the master secret that the store was
- * first used with, the marks of the declared fields, the signing keys, and the progress of a change of the secret.
+ * Named texts of a tenant, beside its users and as durable as they are: the mark of the master secret that the store was first used
+ * with, and the marks of the declared fields. Further ones are the signing keys, the progress of a change of the secret, and the
+ * first day of logins from a former system.
  */
 export interface SecretMark {
   /**
