@@ -3,11 +3,12 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { call, goodPassword } from './support/http/client.ts'
+import { call, goodPassword, register } from './support/http/client.ts'
 import { figure } from './support/http/figures.ts'
 import { each, sender, type Timed } from './support/http/sender.ts'
 import { distinguishability, shuffled } from './support/http/statistics.ts'
 import { isLong } from './support/mocha/long.ts'
+import { enrolled } from './support/scenes/factors.ts'
 import { type People, settle } from './support/scenes/people.ts'
 import { scratchFolder, spawnService } from './support/services/spawned-service.ts'
 
@@ -77,6 +78,25 @@ describe('the time of an answer', function () {
     await expectAlike('wrong password', isLong ? { count: 500, least: 0.44 } : { count: 100, least: 0.38 }, 400, {
       'wrong password': (index) => logIn(one(people, index), mistyped),
       'unknown name': (index) => logIn(`nobody_${index % 10}`, goodPassword),
+    })
+  })
+
+  it('of a refused login does not tell whether the user has a second factor', async () => {
+    const service = await spawnService({
+      PORTCULLIS_LIMITS__PASSWORDS_PER_ACCOUNT: `${unmet}`,
+      PORTCULLIS_ROUTERS__FACTORS__ENABLED: 'true',
+    })
+    const client = sender(service.url, 1)
+    stops.push(client.close, () => service.end('SIGTERM'))
+    const names = (kind: string) => Array.from({ length: 10 }, (_, at) => `${kind}-${at}@example.com`)
+    for (const email of names('factor')) await enrolled(service.url, email, () => new Date())
+    for (const email of names('plain')) await register(service.url, email)
+    const logIn = (username: string) => client.postForm('/auth/jwt/login', { username, password: mistyped })
+    for (let index = 0; index < 20; index++) await logIn(`warm-${index}@example.com`)
+    await expectAlike('no factor', isLong ? { count: 500, least: 0.44 } : { count: 100, least: 0.38 }, 400, {
+      'no factor': (index) => logIn(one(names('plain'), index)),
+      'a factor': (index) => logIn(one(names('factor'), index)),
+      'unknown address': (index) => logIn(one(names('nobody'), index)),
     })
   })
 

@@ -1,10 +1,12 @@
 // The sign-in for apps in a real browser, with the examples of docs/apps.md and with the libraries that apps use.
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
 import { expect } from 'chai'
 import * as oauth4webapi from 'oauth4webapi'
 import * as oauth from 'openid-client'
@@ -121,6 +123,16 @@ if (location.pathname === '/callback') {
     const { headers } = await fetch(address, { redirect: 'manual', headers: { Cookie: cookie } })
     return new URL(headers.get('Location') ?? '')
   }
+
+  it('gives curl a token by the lines of the page', async () => {
+    await register(service.url, 'curl@example.com', 'tide-lamp-quartz')
+    const lines = theBlock(blocks, 'bash', 'curl')
+      .replace('http://localhost:8000', service.url)
+      .replace('ada@example.com', 'curl@example.com')
+    const { stdout } = await promisify(execFile)('bash', ['-euc', lines], { cwd: scratchFolder() })
+    const { access_token } = JSON.parse(stdout) as { access_token: string } // safe: its use proves it
+    expect(await emailOf(access_token)).to.equal('curl@example.com')
+  })
 
   it('leads to an app on another site, which reads the account with its token', async () => {
     await page.goto(app)
