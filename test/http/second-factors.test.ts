@@ -73,7 +73,13 @@ describe('second factors', () => {
 
     pass(30)
     const byCookie = await challenged(url, user.email, 'cookie')
-    const answer = await prove(url, { challenge: byCookie.challenge, code: codeFor(user), backend: 'cookie' })
+    const proof = { challenge: byCookie.challenge, code: codeFor(user), backend: 'cookie' }
+    const elsewhere = await challenged(url, user.email, 'cookie')
+    const { cookie } = byCookie
+    expect(cookie).to.match(/^__Host-browser=[\w-]{43}$/)
+    for (const other of ['', `__Host-browser=${'a'.repeat(43)}`, elsewhere.cookie])
+      expect(seen(await prove(url, { ...proof, cookie: other })), other).to.deep.equal(wrong)
+    const answer = await prove(url, { ...proof, cookie })
     expect(answer.status).to.equal(204)
     expect(cookiesOf(answer)).to.include('__Host-session')
   })

@@ -73,6 +73,7 @@ const request = { requestId: text('Of the request'), languages: Type.Optional(Ty
 const { email, password } = RegisterBody.properties
 const client = optional.text('The address of the client')
 const device = optional.text('The device token')
+const browser = optional.text('A secret of the browser')
 const trait = optional.text('A trait of the browser')
 const fieldsOf = (properties: TProperties) => Type.Optional(Type.Unsafe({ type: ['object', 'null'], properties })) // `null`: not given
 const caller = fieldsOf({ client, device })
@@ -91,8 +92,11 @@ const checks = {
   registerUser: checkOf<RegisterUser>({ email, password, fields, client, ...request }),
   createSuperuser: checkOf<CreateSuperuser>({ email, password, fields, ...request }),
   promoteUser: checkOf<PromoteUser>({ ...EmailBody.properties, ...request }),
-  logIn: checkOf<LogIn>({ password: LoginForm.properties.password, caller, traits, ...request }, requireBackend),
-  finishLogin: checkOf<FinishLogin>({ challenge, method, code, caller, traits, ...request }, requireBackend),
+  logIn: checkOf<LogIn>(
+    { password: LoginForm.properties.password, caller, traits, browser, ...request },
+    requireBackend,
+  ),
+  finishLogin: checkOf<FinishLogin>({ challenge, method, code, caller, traits, browser, ...request }, requireBackend),
   requestToken: checkOf<RequestToken>({ ...EmailBody.properties, purpose, device, ...request }),
   resetPassword: checkOf<ResetPassword>({ ...ResetPasswordBody.properties, client, ...request }),
   rejectAccount: checkOf<RejectAccount>({ ...VerifyBody.properties, ...request }),

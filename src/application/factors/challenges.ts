@@ -39,13 +39,19 @@ export function methodsOf({ totp, recovery }: Factors): readonly FactorMethod[] 
   ]
 }
 
-interface Proved {
+interface Proved extends Place {
   readonly user: User
-  readonly backend: string
   readonly methods: readonly string[]
   readonly requiresVerification: boolean
   /** `null` if unknown. */
   readonly client: string | null
+}
+
+/** Where a challenge works. */
+interface Place {
+  readonly backend: string
+  /** The secret of the browser; `null` for a login that is bound to none. */
+  readonly browser: string | null
 }
 
 /** The logins that wait for their second factor. */
@@ -56,7 +62,7 @@ export class Challenges {
   }
 
   /** Returns the text that the second request of the login has to show. Throws `LimitReached` or `Unavailable` if too many are open. */
-  async open({ user, backend, methods, requiresVerification, client }: Proved): Promise<string> {
+  async open({ user, backend, browser, methods, requiresVerification, client }: Proved): Promise<string> {
     const challenge = this.#needs.newToken()
     const waiting: Waiting = {
       userId: user.id,
@@ -65,16 +71,16 @@ export class Challenges {
       methods,
       requiresVerification,
     }
-    const digest = this.#keyOf(challenge, backend)
+    const digest = this.#keyOf(challenge, { backend, browser })
     const expiresAt = new Date(this.#needs.clock().getTime() + challengeSeconds * 1000)
     await this.#put({ ...waiting, tries: 0, digest, share: await takeShare(this.#needs, client), expiresAt })
     return challenge
   }
 
   /** One of any number of concurrent callers gets the challenge. `null`: it is unknown, expired, used or held. */
-  async take(challenge: string, backend: string): Promise<HeldChallenge | null> {
+  async take(challenge: string, place: Place): Promise<HeldChallenge | null> {
     const { oauthStates, keyRing } = this.#needs
-    const digest = this.#keyOf(challenge, backend)
+    const digest = this.#keyOf(challenge, place)
     const record = await oauthStates.take(digest)
     if (record === null) return null
     const sealed = keyRing.unsealCode(record.sealedSecrets, digest)
@@ -93,9 +99,9 @@ export class Challenges {
     await giveBackShare(this.#needs, share)
   }
 
-  /** The backend is part of the key: at another one, nothing is found, and nothing is used up. */
-  #keyOf(challenge: string, backend: string): string {
-    return `second-factor:${this.#needs.keyRing.digest(JSON.stringify([challenge, backend]))}`
+  /** The place is part of the key: at another one, nothing is found, and nothing is used up. */
+  #keyOf(challenge: string, { backend, browser }: Place): string {
+    return `second-factor:${this.#needs.keyRing.digest(JSON.stringify([challenge, backend, browser]))}`
   }
 
   async #put({ digest, share, expiresAt, ...content }: HeldChallenge): Promise<void> {

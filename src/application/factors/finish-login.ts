@@ -30,16 +30,16 @@ export class FinishLogin {
   }
 
   /**
-   * Refuses alike a wrong or used code, and a challenge that is unknown, expired, used, tried five times, of another backend, or of a
+   * Refuses alike a wrong or used code, and a challenge that is unknown, expired, used, tried five times, of another backend or browser, or of a
    * record that has changed since.
    */
   async execute(
     input: CausingRequest & LoginClient & { challenge: string; method: FactorMethod; code: string; backend: Backend },
   ): Promise<LoginResult> {
     const needs = this.#needs
-    const { challenge, method, code, backend, caller, traits, requestId, languages } = input
+    const { challenge, method, code, backend, browser = null, caller, traits, requestId, languages } = input
     const { client, device } = caller ?? unknownCaller
-    const held = await needs.challenges.take(challenge, backend.name)
+    const held = await needs.challenges.take(challenge, { backend: backend.name, browser })
     if (held === null) throw new Refusal('SECOND_FACTOR_REFUSED')
     const found = await needs.users.find(held.userId)
     if (found === null || !stillProves(held, found)) {

@@ -97,12 +97,12 @@ export class FinishOAuth {
         backend: Backend
       },
   ): Promise<LoginResult> {
-    const { response, arrival, policy, backend, caller, traits, requestId, languages } = input
+    const { response, arrival, policy, backend, caller, traits, browser, requestId, languages } = input
     const identity = await identityOf(this.#needs, response, arrival, null)
     const provider = arrival.provider.name
     const { user, isNew } = await this.#userOf({ identity, provider, policy, requestId, languages })
     const { requiresVerification } = policy
-    const client = { caller, traits, isRegistration: isNew }
+    const client = { caller, traits, browser, isRegistration: isNew }
     const by = actorOf(provider)
     const proved = { user, backend, methods: ['provider'], by }
     const login = { ...client, ...proved, requestId, languages, requiresVerification }

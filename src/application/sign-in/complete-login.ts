@@ -46,6 +46,8 @@ export interface LoginClient {
   readonly caller?: Caller | undefined
   /** Stored with the session, for the list of the user's sessions. */
   readonly traits?: ClientTraits | undefined
+  /** A secret that only this browser sends. Then a challenge works in this browser alone. */
+  readonly browser?: string | null | undefined
 }
 
 interface Login extends CausingRequest, LoginClient {
@@ -100,8 +102,9 @@ export async function completeLogin(needs: CompleteLoginNeeds, login: Login): Pr
   if (lacksFactor(user, { methods })) {
     const { challenges } = needs
     if (challenges === undefined) throw new Unavailable('a user has a second factor, and the needs have no challenges')
-    const client = login.caller?.client ?? null
-    const proved = { user, backend: backend.name, methods, requiresVerification, client }
+    const { caller, browser = null } = login
+    const client = caller?.client ?? null
+    const proved = { user, backend: backend.name, browser, methods, requiresVerification, client }
     return { type: 'second_factor', challenge: await challenges.open(proved), methods: methodsOf(user.factors) }
   }
 

@@ -41,7 +41,7 @@ export class LogIn {
   async execute(
     input: CausingRequest & LoginClient & LoginNames & { password: string; backend: Backend },
   ): Promise<LoginResult> {
-    const { password, backend, caller, traits, requestId, languages } = input
+    const { password, backend, caller, traits, browser, requestId, languages } = input
     const { client, device } = caller ?? unknownCaller
     const { account, find } = this.#named(input)
 
@@ -51,7 +51,8 @@ export class LogIn {
     if (verified === null) throw new Refusal('LOGIN_BAD_CREDENTIALS')
     const { user, needsRehash } = verified
     if (needsRehash) await this.#rehash(user, password, client)
-    return await completeLogin(this.#needs, { user, backend, methods: ['pwd'], caller, traits, requestId, languages })
+    const login = { user, backend, methods: ['pwd'], caller, traits, browser, requestId, languages }
+    return await completeLogin(this.#needs, login)
   }
 
   /** The user of an address is read within all limits. A login name is read before those of the account, and only once. */

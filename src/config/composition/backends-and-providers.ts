@@ -1,6 +1,7 @@
 import { loginFieldOf } from '../../adapters/fields/login-field.ts'
 import { journeyCookies } from '../../adapters/http/oauth/journey-cookies.ts'
 import type { MountedProvider } from '../../adapters/http/oauth/mounted-provider.ts'
+import { type BrowserCookie, browserCookie } from '../../adapters/http/transports/browser-cookie.ts'
 import { type DeviceCookie, deviceCookie } from '../../adapters/http/transports/device-cookie.ts'
 import type { HttpBackend } from '../../adapters/http/transports/http-backend.ts'
 import type { Transport } from '../../adapters/http/transports/transport.ts'
@@ -48,7 +49,7 @@ export function providersOf(
 interface CookieOwner {
   readonly id: string
   readonly settings: Settings
-  readonly ports: { readonly deviceTokens: DeviceTokens }
+  readonly ports: { readonly deviceTokens: DeviceTokens; readonly newToken: () => string }
 }
 
 interface ProviderOwner {
@@ -87,16 +88,21 @@ export function mountedProviders(
   }
 }
 
-/** The device cookie of a tenant. Requests of other sites carry it if they carry a session cookie. */
-export function deviceCookieOf({ id, settings, ports }: CookieOwner): DeviceCookie {
+/** The cookies beside the session cookie. Requests of other sites carry them if they carry a session cookie. */
+export function loginCookiesOf({ id, settings, ports }: CookieOwner): {
+  readonly deviceCookie: DeviceCookie
+  readonly browserCookie: BrowserCookie
+} {
   const isForOtherSites = enabledOf(settings.backends).some(
     ([, { transport }]) => transport.kind === 'cookie' && transport.sameSite === 'none',
   )
-  return deviceCookie(ports.deviceTokens, {
-    isSecure: keepsSecureCookies(settings),
-    sameSite: isForOtherSites ? 'none' : 'lax',
-    owner: id === defaultTenant ? '' : id,
-  })
+  const isSecure = keepsSecureCookies(settings)
+  const sameSite = isForOtherSites ? 'none' : 'lax'
+  const owner = id === defaultTenant ? '' : id
+  return {
+    deviceCookie: deviceCookie(ports.deviceTokens, { isSecure, sameSite, owner }),
+    browserCookie: browserCookie({ isSecure, sameSite, newToken: ports.newToken }),
+  }
 }
 
 /** Whether browsers keep Secure cookies of the service (W3C Secure Contexts section 3.1). */

@@ -31,6 +31,7 @@ import { operationsRouter } from '../../adapters/http/routers/operations.ts'
 import { ownDeletionRouter } from '../../adapters/http/routers/own-deletion.ts'
 import { ownExportRouter } from '../../adapters/http/routers/own-export.ts'
 import { secondFactorRouter } from '../../adapters/http/routers/second-factor.ts'
+import type { BrowserCookie } from '../../adapters/http/transports/browser-cookie.ts'
 import { removingRepeated } from '../../adapters/http/transports/cookie-scopes.ts'
 import type { DeviceCookie } from '../../adapters/http/transports/device-cookie.ts'
 import { type HttpBackend, ownOrigins } from '../../adapters/http/transports/http-backend.ts'
@@ -45,7 +46,7 @@ import { isLocal } from '../settings/defaults.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
 import { defaultTenant } from '../settings/tenants.ts'
-import { deviceCookieOf, mountedProviders, transportOf } from './backends-and-providers.ts'
+import { loginCookiesOf, mountedProviders, transportOf } from './backends-and-providers.ts'
 import { rulesOf } from './ports.ts'
 import { hasApps, siteOf } from './site.ts'
 import type { Tenant } from './tenant.ts'
@@ -70,7 +71,7 @@ export async function appsCode(settings: Settings): Promise<AppsCode | null> {
 export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
   const { publicUrl, mailboxKey = null, apps = null } = needs
   const { settings, useCases, backends, ports, mailbox, signingKeys } = tenant
-  const deviceCookie = deviceCookieOf(tenant)
+  const { deviceCookie, browserCookie } = loginCookiesOf(tenant)
   const clientOf = clientAddresses(settings.http.trustedProxies)
   const origins = ownOrigins(publicUrl, settings.http.allowedOrigins)
   const removeRepeated = removingRepeated(new URL(publicUrl).hostname, registrableDomain)
@@ -83,7 +84,7 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
   const wellKnown = wellKnownRouter({ issuer: publicUrl, published: signingKeys.published, cacheSeconds, signIn })
   const ofDevelopment = settings.try.enabled ? [page, ...kept] : []
   const parts = {
-    use: { ...useCases, vault: ports.vault, backends, deviceCookie, qrCode },
+    use: { ...useCases, vault: ports.vault, backends, deviceCookie, browserCookie, qrCode },
     providers: mountedProviders(tenant, publicUrl),
     apps: apps?.mountedApps(tenant, publicUrl) ?? null,
   }
@@ -159,6 +160,7 @@ type Use = Tenant['useCases'] & {
   readonly vault: ProviderVault
   readonly backends: readonly HttpBackend[]
   readonly deviceCookie: DeviceCookie
+  readonly browserCookie: BrowserCookie
   readonly qrCode: (text: string) => Promise<string>
 }
 

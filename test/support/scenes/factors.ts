@@ -46,15 +46,20 @@ interface Challenged {
   readonly detail: { readonly code: string; readonly challenge: string; readonly methods: readonly string[] }
 }
 
-/** The answer to the password of a user with a second factor. */
-export async function challenged(url: string, email: string, backend = 'jwt'): Promise<Challenged['detail']> {
+/** The answer to the password of a user with a second factor, and the cookie that binds it to the browser, if any. */
+export async function challenged(
+  url: string,
+  email: string,
+  backend = 'jwt',
+): Promise<Challenged['detail'] & { readonly cookie: string }> {
   const answer = await call(url, 'POST', `/auth/${backend}/login`, {
     form: { username: email, password: goodPassword },
   })
   expect(answer.status).to.equal(400)
   const { detail } = answer.body as Challenged // safe: asserted by the next line
   expect(detail).to.deep.include({ code: 'LOGIN_SECOND_FACTOR_REQUIRED' })
-  return detail
+  const [cookie = ''] = answer.headers.getSetCookie()
+  return { ...detail, cookie: cookie.split(';')[0] ?? '' }
 }
 
 interface Proof {
@@ -62,8 +67,13 @@ interface Proof {
   readonly code: string
   readonly method?: 'totp' | 'recovery_code'
   readonly backend?: string
+  readonly cookie?: string
 }
 
-export function prove(url: string, { challenge, code, method = 'totp', backend = 'jwt' }: Proof): Promise<Answer> {
-  return call(url, 'POST', `/auth/${backend}/second-factor`, { json: { challenge, method, code } })
+export function prove(
+  url: string,
+  { challenge, code, method = 'totp', backend = 'jwt', cookie }: Proof,
+): Promise<Answer> {
+  const sent = { json: { challenge, method, code }, ...(cookie !== undefined && { cookie }) }
+  return call(url, 'POST', `/auth/${backend}/second-factor`, sent)
 }

@@ -3,6 +3,7 @@ import type { LogOut } from '../../../application/sign-in/log-out.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { routes } from '../routes.ts'
 import { loginForm, parseAddress } from '../schemas.ts'
+import type { BrowserCookie } from '../transports/browser-cookie.ts'
 import type { DeviceCookie } from '../transports/device-cookie.ts'
 import { type HttpBackend, loginReply, secondFactorRequired } from '../transports/http-backend.ts'
 
@@ -11,6 +12,7 @@ interface Use {
   logOut: LogOut
   backend: HttpBackend
   deviceCookie: DeviceCookie
+  browserCookie: BrowserCookie
 }
 
 interface LoginRoutes extends Pick<HttpBackend, 'name' | 'transport' | 'loginField'> {
@@ -31,14 +33,17 @@ export function authRouter({ name, transport, loginField = null, hasFactors = fa
         body: loginForm(loginField),
         replies: transport.replies,
         refusals: ['LOGIN_BAD_CREDENTIALS', 'LOGIN_USER_NOT_VERIFIED', ...(hasFactors ? [secondFactorRequired] : [])],
-        async handle({ body, requestId, languages, caller, traits, isForeign }, { logIn, backend, deviceCookie }: Use) {
+        async handle(incoming, { logIn, backend, deviceCookie, browserCookie }: Use) {
+          const { body, requestId, languages, caller, cookie, traits, isForeign } = incoming
           const parsed = parseAddress(body.username)
           const email = 'email' in parsed ? parsed.email : null
           const { username: name, password } = body
-          const client = { caller, traits: traits() }
+          const browser = transport.isAmbient ? browserCookie.of(cookie) : null
+          const client = { caller, traits: traits(), browser }
           const result = await logIn.execute({ email, name, password, backend, requestId, languages, ...client })
           // By a form, any page could replace the visitor's device cookie.
-          return loginReply(backend, result, isForeign() ? null : deviceCookie)
+          const known = isForeign() ? null : deviceCookie
+          return loginReply(backend, result, { deviceCookie: known, browserCookie, browser })
         },
       }),
       endpoint(routes.auth.logout, {

@@ -4,6 +4,7 @@ import { endpoint, type Router } from '../endpoint.ts'
 import { authorizeEndpoint, callbackParameters, finishJourney, postedCallback } from '../oauth/journey.ts'
 import type { MountedProvider } from '../oauth/mounted-provider.ts'
 import { routes } from '../routes.ts'
+import type { BrowserCookie } from '../transports/browser-cookie.ts'
 import type { DeviceCookie } from '../transports/device-cookie.ts'
 import { type HttpBackend, loginReply, secondFactorRequired } from '../transports/http-backend.ts'
 
@@ -13,6 +14,7 @@ interface Use {
   mounted: MountedProvider
   backend: HttpBackend
   deviceCookie: DeviceCookie
+  browserCookie: BrowserCookie
 }
 
 /** A provider as the document describes it. */
@@ -50,15 +52,16 @@ export function oauthRouter({ name, backend, postsCallback, hasFactors }: Descri
           'LOGIN_USER_NOT_VERIFIED',
           ...(hasFactors ? [secondFactorRequired] : []),
         ],
-        handle(incoming, { finishOAuth, mounted, backend, deviceCookie }: Use) {
+        handle(incoming, { finishOAuth, mounted, backend, deviceCookie, browserCookie }: Use) {
           const { policy, redirects } = mounted
           // A redirect has no body that could carry a bearer token.
           const canReturn = backend.transport.isAmbient
           const ends = { page: canReturn ? redirects.success : undefined, canReturn }
           return finishJourney(mounted, incoming, ends, async (callback) => {
-            const client = { caller: incoming.caller, traits: incoming.traits() }
+            const browser = canReturn ? browserCookie.of(incoming.cookie) : null
+            const client = { caller: incoming.caller, traits: incoming.traits(), browser }
             const result = await finishOAuth.execute({ ...callback, ...client, policy, backend })
-            const reply = loginReply(backend, result, deviceCookie)
+            const reply = loginReply(backend, result, { deviceCookie, browserCookie, browser })
             return { reply, waits: result.type === 'second_factor' ? result : null }
           })
         },

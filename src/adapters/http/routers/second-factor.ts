@@ -4,6 +4,7 @@ import type { FinishLogin } from '../../../application/factors/finish-login.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { routes } from '../routes.ts'
 import { text } from '../schemas.ts'
+import type { BrowserCookie } from '../transports/browser-cookie.ts'
 import type { DeviceCookie } from '../transports/device-cookie.ts'
 import { type HttpBackend, loginReply } from '../transports/http-backend.ts'
 
@@ -11,6 +12,7 @@ interface Use {
   finishLogin: Pick<FinishLogin, 'execute'>
   backend: HttpBackend
   deviceCookie: DeviceCookie
+  browserCookie: BrowserCookie
 }
 
 const Body = Type.Object(
@@ -34,13 +36,13 @@ export function secondFactorRouter({ name, transport }: Pick<HttpBackend, 'name'
         body: Body,
         replies: transport.replies,
         refusals: ['SECOND_FACTOR_REFUSED', 'LOGIN_BAD_CREDENTIALS', 'LOGIN_USER_NOT_VERIFIED'],
-        async handle(
-          { body, requestId, languages, caller, traits, isForeign },
-          { finishLogin, backend, deviceCookie }: Use,
-        ) {
-          const client = { caller, traits: traits() }
+        async handle(incoming, { finishLogin, backend, deviceCookie, browserCookie }: Use) {
+          const { body, requestId, languages, caller, cookie, traits, isForeign } = incoming
+          const browser = transport.isAmbient ? browserCookie.read(cookie) : null
+          const client = { caller, traits: traits(), browser }
           const result = await finishLogin.execute({ ...body, backend, requestId, languages, ...client })
-          return loginReply(backend, result, isForeign() ? null : deviceCookie)
+          const known = isForeign() ? null : deviceCookie
+          return loginReply(backend, result, { deviceCookie: known, browserCookie, browser })
         },
       }),
     ],

@@ -5,6 +5,7 @@ import { Refusal, type RefusalCode } from '../../../domain/refusal.ts'
 import { isAppOrigin } from '../../../lib/origins.ts'
 import { errorReply } from '../errors.ts'
 import type { Reply } from '../reply.ts'
+import type { BrowserCookie } from './browser-cookie.ts'
 import type { DeviceCookie } from './device-cookie.ts'
 import type { Transport } from './transport.ts'
 
@@ -12,14 +13,24 @@ export interface HttpBackend extends Backend {
   readonly transport: Transport
 }
 
-/** The answer to a login. Only a granted one makes the browser known. `null` leaves the browser as it is. */
-export function loginReply({ transport }: HttpBackend, result: LoginResult, cookie: DeviceCookie | null): Reply {
+interface LoginCookies {
+  /** `null` leaves the browser as it is. */
+  readonly deviceCookie: DeviceCookie | null
+  readonly browserCookie: BrowserCookie
+  /** The secret of the browser to which a challenge is bound. */
+  readonly browser: string | null
+}
+
+/** The answer to a login. Only a granted one makes the browser known. */
+export function loginReply({ transport }: HttpBackend, result: LoginResult, cookies: LoginCookies): Reply {
+  const { deviceCookie, browserCookie, browser } = cookies
   if (result.type === 'second_factor') {
     const { challenge, methods } = result
-    return errorReply(400, { code: secondFactorRequired, challenge, methods })
+    const reply = errorReply(400, { code: secondFactorRequired, challenge, methods })
+    return browser === null ? reply : browserCookie.addTo(reply, browser)
   }
   const reply = transport.deliver(result)
-  return cookie === null ? reply : cookie.addTo(reply, result.email)
+  return deviceCookie === null ? reply : deviceCookie.addTo(reply, result.email)
 }
 
 export const secondFactorRequired: RefusalCode = 'LOGIN_SECOND_FACTOR_REQUIRED'
