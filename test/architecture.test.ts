@@ -79,7 +79,7 @@ const rules: readonly Rule[] = [
     files: [
       /^config\//,
       /^cli\//,
-      /^adapters\/(stores\/(store-backend|declared-users)\.ts$|logging\/|addresses\/|crypto\/|transfer\/)/,
+      /^adapters\/(stores\/(store-backend|present-users)\.ts$|logging\/|addresses\/|crypto\/|transfer\/)/,
       application,
       domain,
       lib,

@@ -75,14 +75,16 @@ export class ResealUser {
   }
 
   /** `null` if no former secret has sealed a part of them. A part that no secret opens stays as it is. */
-  #factorsAnew({ id, factors: { totp, recovery } }: User): Factors | null {
+  #factorsAnew({ id, factors }: User): Factors | null {
     const { keyRing, current } = this.#needs
+    const { totp, recovery } = factors
     const anew = (sealed: string, binding: string): string => {
       if (current.unsealFactor(sealed, binding) !== null) return sealed
       const plain = keyRing.unsealFactor(sealed, binding)
       return plain === null ? sealed : keyRing.sealFactor(plain, binding)
     }
     const sealed: Factors = {
+      ...factors,
       totp: totp && { ...totp, sealedSecret: anew(totp.sealedSecret, totpBinding(id)) },
       recovery: recovery && { ...recovery, sealedKey: anew(recovery.sealedKey, recoveryBinding(id)) },
     }

@@ -20,10 +20,17 @@ const demands = {
   change_access: { own: ['fresh'], other: null },
   /** With the present factor, so that a stolen password or session can neither add one nor remove it. */
   change_factors: { own: ['second_factor', 'recent'], other: null },
+  /** The factors of another user who has lost them, after a delay. With the own ones, users remove them at once. */
+  reset_factors: { own: null, other: ['superuser', 'fresh'] },
+  /** With the present factor, because a session from before it may be that of the attacker. */
+  keep_factors: { own: ['second_factor'], other: ['superuser'] },
   change_account: { own: ['superuser', 'fresh'], other: ['superuser', 'fresh'] },
   /** Nothing brings the own account back, so its deletion always needs a login of a short time ago. */
   delete_account: { own: ['recent'], other: ['superuser', 'fresh'] },
-} as const satisfies Record<string, { readonly own: readonly Demand[]; readonly other: readonly Demand[] | null }>
+} as const satisfies Record<
+  string,
+  { readonly own: readonly Demand[] | null; readonly other: readonly Demand[] | null }
+>
 
 export type Act = keyof typeof demands
 

@@ -156,9 +156,18 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
   )
     .option(...force)
     .option('--yes', 'do not ask')
-  forOne(user, 'reset-factors', 'Remove the second factors of a user who has lost them, at once', async (options) =>
-    (await import('./commands/user-changes.ts')).resetFactors(options),
-  ).option('--yes', 'do not ask')
+  const factors = user.command('factors').description('Reset the second factors of a user who has lost them')
+  forOne<{ now?: true; yes?: true }>(
+    factors,
+    'reset',
+    'Remove them after security.factorResetHours. Meanwhile the user is told, and can stop it',
+    async (options) => (await import('./commands/user-changes.ts')).resetFactors(options),
+  )
+    .option('--now', 'at once')
+    .option('--yes', 'do not ask')
+  forOne(factors, 'keep', 'Stop the reset', async (options) =>
+    (await import('./commands/user-changes.ts')).keepFactors(options),
+  )
   forOne(user, 'reset-link', 'Print a link with which the user can set a new password, once', async (options) =>
     (await import('./commands/user-changes.ts')).printResetLink(options),
   )

@@ -64,6 +64,7 @@ export async function openOperator(
     lifetimes: lifetimesOf(settings),
     limits: unlimited,
     freshLoginSeconds: null,
+    factorResetHours: settings.security.factorResetHours,
   }
 
   return {
@@ -77,6 +78,8 @@ export async function openOperator(
       'changeAccount',
       'logOutEverywhere',
       'removeFactors',
+      'resetFactors',
+      'keepFactors',
       'listUndelivered',
       'retryDeliveries',
       'discardDeliveries',

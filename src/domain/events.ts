@@ -32,6 +32,8 @@ export interface UserChanges {
   readonly recoveryCodesRenewed?: true
   /** A login used up a recovery code. The number is that of the codes that are left. */
   readonly recoveryCodeUsed?: number
+  /** The reset of the second factors was stopped, so they stay. */
+  readonly factorsKept?: true
 }
 
 /** The part of an event that is the same for all types: its id, time and request, and the actor. */
@@ -71,6 +73,10 @@ export type AccountEvent =
   | (Recorded & { readonly type: 'logged_in' })
   /** A login from a browser that has not logged in to the account before. */
   | (Recorded & { readonly type: 'new_sign_in'; readonly traits: ClientTraits })
+  /** The second factors go at this time, in milliseconds since 1970, unless the user stops it. */
+  | (Recorded & { readonly type: 'factor_reset_started'; readonly removesAt: number })
+  /** A login with a right password got a wrong second factor. */
+  | (Recorded & { readonly type: 'second_factor_refused'; readonly traits: ClientTraits })
   /** The wrong passwords for the account have reached their limit. */
   | (Recorded & { readonly type: 'account_under_attack' })
   | (Recorded & { readonly type: 'deleted' })
@@ -85,6 +91,8 @@ const types: Readonly<Record<AccountEventType, true>> = {
   password_reset: true,
   logged_in: true,
   new_sign_in: true,
+  factor_reset_started: true,
+  second_factor_refused: true,
   account_under_attack: true,
   deleted: true,
 }

@@ -6,6 +6,8 @@ export interface Factors {
   readonly totp: Totp | null
   /** `null` where there are none. They go with the last factor. */
   readonly recovery: RecoveryCodes | null
+  /** When all of them go, in milliseconds since 1970, for a user who has lost them. `null`: nobody has asked for this. */
+  readonly resetAt: number | null
 }
 
 export interface Totp {
@@ -25,7 +27,12 @@ export interface RecoveryCodes {
   readonly digests: readonly string[]
 }
 
-export const noFactors: Factors = { totp: null, recovery: null }
+export const noFactors: Factors = { totp: null, recovery: null, resetAt: null }
+
+/** The factors that count now: none once their reset is due. Every record passes here when it is read. */
+export function factorsAt(factors: Factors, now: Date): Factors {
+  return factors.resetAt !== null && factors.resetAt <= now.getTime() ? noFactors : factors
+}
 
 export const hasFactor = ({ factors }: { readonly factors: Factors }): boolean => factors.totp !== null
 

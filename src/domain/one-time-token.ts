@@ -5,8 +5,18 @@ import type { User } from './user.ts'
 /** The purposes for which anybody may ask for a token. */
 export type RequestPurpose = 'reset_password' | 'verify_email'
 
-/** `'change_email'` confirms a new address for a user who asked for it. */
-export type TokenPurpose = RequestPurpose | 'change_email'
+/**
+ * `'change_email'` confirms a new address for a user who asked for it, and `'keep_factors'` stops the reset of the second factors.
+ */
+export type TokenPurpose = RequestPurpose | 'change_email' | 'keep_factors'
+
+/** Every purpose. */
+export const tokenPurposes = [
+  'reset_password',
+  'verify_email',
+  'change_email',
+  'keep_factors',
+] as const satisfies readonly TokenPurpose[]
 
 /**
  * A token that was handed out, bound to a fact about its user. The use of the token changes the user by a guarded write, so
@@ -46,7 +56,12 @@ export interface NewAddressFact extends AddressFact {
   readonly newEmail: Email
 }
 
-export type TokenFact = AddressFact | PasswordFact | NewAddressFact
+/** The fact of a reset of the second factors: its time, `Factors.resetAt`. */
+export interface FactorResetFact extends AddressFact {
+  readonly resetAt: number
+}
+
+export type TokenFact = AddressFact | PasswordFact | NewAddressFact | FactorResetFact
 
 export function factOf(purpose: RequestPurpose, { email, passwordVersion }: User): TokenFact {
   const fact = { email: emailKey(email) }
@@ -60,17 +75,19 @@ export function newAddressFact({ email, sessions }: User, newEmail: Email): NewA
 /** The text of a fact, in stores and in the derivation of tokens. An address has no space. */
 export function factText(fact: TokenFact): string {
   if ('newEmail' in fact) return `generation:${fact.generation} email:${fact.email} new:${fact.newEmail}`
+  if ('resetAt' in fact) return `factors:${fact.resetAt} email:${fact.email}`
   return 'passwordVersion' in fact ? `password:${fact.passwordVersion} email:${fact.email}` : `email:${fact.email}`
 }
 
-const form = /^(?:password:(\d+) |generation:(\d+) )?email:(\S+)(?: new:(\S+))?$/
+const form = /^(?:password:(\d+) |generation:(\d+) |factors:(\d+) )?email:(\S+)(?: new:(\S+))?$/
 
 /** The fact of a text that `factText` has made. */
 export function parseFact(text: string): TokenFact {
-  const [, passwordVersion, generation, address, newAddress] = form.exec(text) ?? []
+  const [, passwordVersion, generation, resetAt, address, newAddress] = form.exec(text) ?? []
   if (address === undefined) throw new TypeError('the text is no fact of a one-time token')
   const fact = { email: address as EmailKey } // safe, as for the new address: the text was made of checked addresses
   if (newAddress !== undefined) return { ...fact, generation: Number(generation), newEmail: newAddress as Email }
+  if (resetAt !== undefined) return { ...fact, resetAt: Number(resetAt) }
   return passwordVersion === undefined ? fact : { ...fact, passwordVersion: Number(passwordVersion) }
 }
 
@@ -82,6 +99,7 @@ export function isSameFact(one: TokenFact, other: TokenFact): boolean {
 export function stands({ fact }: Pick<OneTimeToken, 'fact'>, user: User): boolean {
   if (fact.email !== emailKey(user.email)) return false
   if ('newEmail' in fact) return fact.generation === user.sessions.generation
+  if ('resetAt' in fact) return fact.resetAt === user.factors.resetAt
   return !('passwordVersion' in fact) || fact.passwordVersion === user.passwordVersion
 }
 

@@ -60,6 +60,7 @@ export function someFactors(): Factors {
   return {
     totp: { sealedSecret: `sealed-${random()}`, lastStep: 61_000_000, addedAt: Date.now() },
     recovery: { sealedKey: `sealed-${random()}`, digests: [digest(), digest()] },
+    resetAt: Date.now() + 86_400_000,
   }
 }
 

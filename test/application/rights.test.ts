@@ -39,6 +39,8 @@ describe('the right to act on an account', () => {
     end_sessions: { own: [may, may, may, may], other: [alien, alien, may, old] },
     change_access: { own: [may, old, may, old], other: [alien, alien, alien, alien] },
     change_factors: { own: [may, old, may, old], other: [alien, alien, alien, alien] },
+    reset_factors: { own: [alien, alien, alien, alien], other: [alien, alien, may, old] },
+    keep_factors: { own: [may, may, may, may], other: [alien, alien, may, may] },
     change_account: { own: [alien, alien, may, old], other: [alien, alien, may, old] },
     delete_account: { own: [may, old, may, old], other: [alien, alien, may, old] },
   }
@@ -68,7 +70,8 @@ describe('the right to act on an account', () => {
   it('needs no fresh login if the request has the password, and nothing else changes', () => {
     const by = logins['superuser, old']
     const confirmed = { isConfirmed: true }
-    expect(all((act) => refusalOf(needs, by, act, by.user, confirmed))).to.deep.equal(all(() => may))
+    const expected = all((act) => (act === 'reset_factors' ? alien : may))
+    expect(all((act) => refusalOf(needs, by, act, by.user, confirmed))).to.deep.equal(expected)
     const plain = logins['user, old']
     expect(refusalOf(needs, plain, 'change_account', plain.user, confirmed)).to.equal(alien)
   })

@@ -185,16 +185,24 @@ for (const deployment of [onSqlite, onMongoAndRedis]) {
       expect((await user('show', email)).out).to.match(
         /^second factor: authenticator app since \S+Z, 10 recovery codes$/m,
       )
-      const unasked = await user('reset-factors', email)
+      const unasked = await user('factors', 'reset', email)
       expect([unasked.code, unasked.out]).to.deep.equal([2, ''])
+      const begun = await user('factors', 'reset', email, '--yes')
+      expect(begun.out).to.match(
+        /^lost@example\.com has no second factor after \S+Z .*To stop this: user factors keep$/m,
+      )
+      expect((await user('show', email)).out).to.match(/10 recovery codes, to be removed at \S+Z$/m)
+      expect((await user('factors', 'keep', email)).out).to.match(/^lost@example\.com keeps the second factor/)
+      const none = { code: 1, out: '', err: `portcullis: no reset of the second factors of ${email} runs\n` }
+      expect(await user('factors', 'keep', email)).to.deep.equal(none)
       expect(await logsIn(email, goodPassword)).to.equal(400)
 
-      const { code, out } = await user('reset-factors', email, '--yes')
+      const { code, out } = await user('factors', 'reset', email, '--now', '--yes')
       expect([code, out.replace(/ \(.*/, '')]).to.deep.equal([0, `${email} has no second factor now\n`])
       expect(await logsIn(email, goodPassword)).to.equal(200)
       expect((await user('show', email)).out).to.not.include('second factor')
       const again = { code: 1, out: '', err: `portcullis: ${email} has no second factor\n` }
-      expect(await user('reset-factors', email, '--yes')).to.deep.equal(again)
+      expect(await user('factors', 'reset', email, '--yes')).to.deep.equal(again)
     })
 
     it('deletes a user with all sessions, and frees the address', async () => {

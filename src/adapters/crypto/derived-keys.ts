@@ -7,6 +7,7 @@ type KeyPurpose =
   | 'reset_password'
   | 'verify_email'
   | 'change_email'
+  | 'keep_factors'
   | 'token requests'
   | 'counters'
   | 'seal'
@@ -62,6 +63,7 @@ export function derivedKeys(
     reset_password: keysFor('reset_password'),
     verify_email: keysFor('verify_email'),
     change_email: keysFor('change_email'),
+    keep_factors: keysFor('keep_factors'),
   }
   const [requestKey] = keysFor('token requests')
   const counterKeys = keysFor('counters')

@@ -49,6 +49,8 @@ export interface WireChanges extends ChangedFields<WireLink> {
   readonly recovery_codes_renewed?: true
   /** A login used up a recovery code. The number is that of the codes that are left. */
   readonly recovery_code_used?: number
+  /** The reset of the second factors was stopped, so they stay. */
+  readonly factors_kept?: true
 }
 
 export function wireUser(user: UserView): WireUser {
@@ -78,6 +80,7 @@ export function wireChanges(changes: UserChanges): WireChanges {
     ...(changes.factorRemoved !== undefined && { factor_removed: changes.factorRemoved }),
     ...(changes.recoveryCodesRenewed !== undefined && { recovery_codes_renewed: changes.recoveryCodesRenewed }),
     ...(changes.recoveryCodeUsed !== undefined && { recovery_code_used: changes.recoveryCodeUsed }),
+    ...(changes.factorsKept !== undefined && { factors_kept: changes.factorsKept }),
     ...changes.fields,
   }
 }

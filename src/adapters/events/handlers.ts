@@ -30,6 +30,8 @@ export interface Handlers {
   on_after_reset_password?(user: WireUser, context: WireContext): Awaitable
   on_after_login?(user: WireUser, context: WireContext): Awaitable
   on_new_sign_in?(user: WireUser, traits: WireTraits, context: WireContext): Awaitable
+  on_factor_reset_started?(user: WireUser, token: string, removesAt: Date, context: WireContext): Awaitable
+  on_second_factor_refused?(user: WireUser, traits: WireTraits, context: WireContext): Awaitable
   on_account_under_attack?(user: WireUser, context: WireContext): Awaitable
   on_before_delete?(user: WireUser, context: WireContext): Awaitable
   validate_password?(password: string, user: WireUser, context: WireContext): PasswordAnswer
@@ -65,6 +67,14 @@ const handlerOf: { readonly [T in HandlerCallType]: HandlerOf<T> } = {
   logged_in: { name: 'on_after_login', args: onlyUser },
   new_sign_in: {
     name: 'on_new_sign_in',
+    args: ({ user, traits }) => ({ user: wireUser(user), traits: wireTraits(traits) }),
+  },
+  factor_reset_started: {
+    name: 'on_factor_reset_started',
+    args: ({ user, token, removesAt }) => ({ user: wireUser(user), token, removes_at: removesAt }),
+  },
+  second_factor_refused: {
+    name: 'on_second_factor_refused',
     args: ({ user, traits }) => ({ user: wireUser(user), traits: wireTraits(traits) }),
   },
   account_under_attack: { name: 'on_account_under_attack', args: onlyUser },

@@ -105,6 +105,7 @@ export const statusOf: Record<RefusalCode, Answer> = {
     400,
     'The code is wrong or used, or the challenge or set-up is unknown, used, expired, or tried too often',
   ),
+  FACTOR_RESET_BAD_TOKEN: code(400, 'The reset of second factors has ended, or the token is wrong, used or expired'),
   FACTOR_ALREADY_EXISTS: code(400, 'The user has this factor already. Remove it first'),
   DELETE_USER_REFUSED: reasoned(
     400,

@@ -60,6 +60,10 @@ export const routes = {
     confirmTotp: ['POST', '/me/factors/totp/confirm', 'user'],
     removeTotp: ['DELETE', '/me/factors/totp', 'user'],
     renewRecoveryCodes: ['POST', '/me/factors/recovery-codes', 'user'],
+    keepMine: ['DELETE', '/me/factors/reset', 'user'],
+    redeemKeep: ['POST', '/keep-factors', 'public', 'wrongTokens'],
+    reset: ['POST', '/:user_id/factors/reset', 'superuser'],
+    keep: ['DELETE', '/:user_id/factors/reset', 'superuser'],
   },
   /** Of each backend, below its prefix, if the router `factors` is on. */
   secondFactor: {
@@ -150,4 +154,4 @@ export type PagePath =
   | `/account/${string}.js`
   | `/account/logo.${string}`
   | `/account/providers/${string}.svg`
-  | `/account/${'reset' | 'verify'}${'%23' | '%2523'}{*rest}`
+  | `/account/${'reset' | 'verify' | 'factors'}${'%23' | '%2523'}{*rest}`

@@ -2,10 +2,13 @@ import type { EventHandlers, HandlerCall } from '../../application/ports/event-h
 import type { Mailer, Sender } from '../../application/ports/mailer.ts'
 import { type Email, emailKey } from '../../domain/email.ts'
 import type { LinkChange, UserChanges } from '../../domain/events.ts'
-import type { RequestPurpose } from '../../domain/one-time-token.ts'
+import type { RequestPurpose, TokenPurpose } from '../../domain/one-time-token.ts'
 import type { UserView } from '../../domain/user.ts'
 import type { MessageFields, MessageName } from './message-fields.ts'
 import type { Templates } from './templates.ts'
+
+/** The purposes whose tokens are mailed as links to pages of their own. */
+export type LinkPurpose = Exclude<TokenPurpose, 'change_email'>
 
 interface Needs {
   readonly mailer: Mailer
@@ -15,7 +18,7 @@ interface Needs {
   /** The name of the service in messages. */
   readonly service: string
   /** The address of the page that takes the token. */
-  readonly page: (purpose: RequestPurpose) => string
+  readonly page: (purpose: LinkPurpose) => string
   /** The name of a provider for people, such as `GitHub`. */
   readonly providerTitle: (name: string) => string
   /** The lifetimes of tokens, in seconds. */
@@ -52,6 +55,10 @@ export function mailHandlers(needs: Needs): EventHandlers {
           return isOn.passwordChanged
         case 'updated':
           return messagesOfChanges.some((name) => isOn[name])
+        case 'factor_reset_started':
+          return isOn.secondFactorReset
+        case 'second_factor_refused':
+          return isOn.secondFactorRefused
         case 'new_sign_in':
           return isOn.newSignIn
         case 'deleted':
@@ -83,6 +90,13 @@ function messagesOf(call: HandlerCall, needs: Needs): Outgoing[] {
       return [{ name: 'passwordChanged', to, fields: { removed: false } }]
     case 'updated':
       return wasVerified(user, call.changes) ? messagesOfChange(to, call.changes, needs) : []
+    // Nobody but an operator starts a reset, so it cannot fill the mailbox of a stranger.
+    case 'factor_reset_started': {
+      const link = linkOf('keep_factors', call.token, needs)
+      return [{ name: 'secondFactorReset', to, fields: { link, time: call.removesAt } }]
+    }
+    case 'second_factor_refused':
+      return user.isVerified ? [{ name: 'secondFactorRefused', to, fields: { ...call.traits, time: context.at } }] : []
     case 'new_sign_in':
       return user.isVerified ? [{ name: 'newSignIn', to, fields: { ...call.traits, time: context.at } }] : []
     case 'deleted':
@@ -127,13 +141,14 @@ function messagesOfChange(to: Email, changes: UserChanges, needs: Needs): Outgoi
 }
 
 function fieldsOfFactors(changes: UserChanges): MessageFields | null {
-  const { factorAdded, factorRemoved, recoveryCodesRenewed, recoveryCodeUsed: left = null } = changes
+  const { factorAdded, factorRemoved, recoveryCodesRenewed, recoveryCodeUsed: left = null, factorsKept } = changes
   const added = factorAdded !== undefined
   const removed = factorRemoved !== undefined
   const renewed = recoveryCodesRenewed ?? false
   const used = left !== null
-  if (!added && !removed && !renewed && !used) return null
-  return { added, removed, renewed, used, left, few: used && left <= fewCodes }
+  const kept = factorsKept ?? false
+  if (!added && !removed && !renewed && !used && !kept) return null
+  return { added, removed, renewed, used, left, few: used && left <= fewCodes, kept }
 }
 
 /** Whether the address before the change was verified. A new address withdraws the verification. */
@@ -142,11 +157,16 @@ function wasVerified(user: UserView, { isVerified }: UserChanges): boolean {
 }
 
 /** The token is in the fragment, which browsers send to no server and in no `Referer`. */
-function linkFields(purpose: RequestPurpose, token: string, { page, lifetimes }: Needs): MessageFields {
+function linkOf(purpose: LinkPurpose, token: string, { page }: Needs): string {
+  return `${page(purpose)}#token=${token}`
+}
+
+function linkFields(purpose: RequestPurpose, token: string, needs: Needs): MessageFields {
+  const { lifetimes } = needs
   const minutes = Math.max(1, Math.floor(lifetimes[purpose] / 60))
   const hours = Math.floor(minutes / 60)
   const inHours = hours >= 2
-  return { link: `${page(purpose)}#token=${token}`, hours: inHours ? hours : null, minutes: inHours ? null : minutes }
+  return { link: linkOf(purpose, token, needs), hours: inHours ? hours : null, minutes: inHours ? null : minutes }
 }
 
 function accountFields({ provider, accountEmail }: LinkChange, { providerTitle }: Needs): MessageFields {

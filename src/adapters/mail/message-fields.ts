@@ -13,7 +13,9 @@ export const ownFields = {
   addressChanged: [],
   accountLinked: providerFields,
   accountUnlinked: providerFields,
-  secondFactorChanged: ['added', 'removed', 'renewed', 'used', 'left', 'few'],
+  secondFactorChanged: ['added', 'removed', 'renewed', 'used', 'left', 'few', 'kept'],
+  secondFactorReset: ['link', 'time'],
+  secondFactorRefused: signInFields,
   newSignIn: signInFields,
   accountDeleted: [],
 } as const satisfies Readonly<Record<string, readonly string[]>>

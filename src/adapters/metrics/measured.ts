@@ -107,7 +107,7 @@ export function measuredLimits(limits: Limits, metrics: Meter): Limits {
       if (!may) metrics.limitReached('tokensPerAddress')
       return may
     },
-    mayTellSignIn: (account) => limits.mayTellSignIn(account),
+    mayTell: (notice, account) => limits.mayTell(notice, account),
   }
 }
 

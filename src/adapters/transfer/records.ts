@@ -60,6 +60,7 @@ const factors = Type.Object({
     }),
   ),
   recovery: orNull(Type.Object({ sealedKey: sealed, digests: Type.Array(sealed, { maxItems: 100 }) })),
+  resetAt: orNull(Type.Integer({ minimum: 0 })),
 })
 
 const user = Type.Object({

@@ -33,6 +33,8 @@ export interface UserExport {
   /** Values of fields that are no longer declared; `null` for the user, because they may have been private. */
   readonly formerFields: FieldValues | null
   readonly factors: readonly { readonly type: 'totp'; readonly addedAt: Date }[]
+  /** When the factors go, for a user who has lost them; `null` if nobody has asked for this. */
+  readonly factorsResetAt: Date | null
   readonly accounts: readonly Pick<
     OAuthAccount,
     'id' | 'provider' | 'accountId' | 'accountEmail' | 'vouchedEmail' | 'expiresAt'
@@ -53,7 +55,7 @@ export class ExportUser {
     requireRight(needs, by, 'export_account', target)
     const { id, email, isActive, isSuperuser, isVerified, isOwnerProved, createdAt } = target
     const { shown, hidden, retired } = target.fields
-    const { totp } = target.factors
+    const { totp, resetAt } = target.factors
     const seesPrivate = by.type !== undefined
     return {
       id,
@@ -68,6 +70,7 @@ export class ExportUser {
       fields: seesPrivate ? { ...shown, ...hidden } : shown,
       formerFields: seesPrivate ? retired : null,
       factors: totp === null ? [] : [{ type: 'totp', addedAt: new Date(totp.addedAt) }],
+      factorsResetAt: resetAt === null ? null : new Date(resetAt),
       accounts: target.oauthAccounts.map(({ id, provider, accountId, accountEmail, vouchedEmail, expiresAt }) => {
         return { id, provider, accountId, accountEmail, vouchedEmail, expiresAt }
       }),

@@ -45,6 +45,12 @@ export class HandlerSink implements Sink {
   async take(event: AccountEvent, userId: UserId): Promise<void> {
     const { id: eventId, requestId, languages, at, by = nobody, ...own } = event
     const context = { eventId, requestId, languages, by, tenant: this.#needs.tenant, at }
+    if (own.type === 'factor_reset_started') {
+      const token = await this.#tokenToKeepFactors(own.removesAt, eventId, userId)
+      if (token === null) return
+      const removesAt = new Date(own.removesAt)
+      return await this.#call({ type: own.type, user: own.user, token, removesAt, context })
+    }
     if (own.type !== 'verification_requested') return await this.#call({ ...own, context })
     const token = await this.#tokenOf({ ...own, eventId, at }, userId)
     if (token !== null) await this.#call({ type: own.type, user: own.user, token, context })
@@ -64,6 +70,15 @@ export class HandlerSink implements Sink {
     if (token === null || !stands(token, user)) return null
     if (!('newEmail' in token.fact) || token.fact.newEmail !== event.user.email) return null // for another address
     return keyRing.tokenOf(token.digest, 'change_email', token.eventId, userId, factText(token.fact))
+  }
+
+  /** `null` if the reset has ended meanwhile. */
+  async #tokenToKeepFactors(resetAt: number, eventId: EventId, userId: UserId): Promise<string | null> {
+    const user = await this.#needs.users.find(userId)
+    if (user?.factors.resetAt !== resetAt) return null
+    const fact = { email: emailKey(user.email), resetAt }
+    const issue = { purpose: 'keep_factors', user, fact, eventId, isRepeated: true } as const
+    return (await issueToken(this.#needs, issue)).token
   }
 
   /**

@@ -1,6 +1,7 @@
 import { emailKey } from '../../domain/email.ts'
 import type { AccountEvent, AccountEventType } from '../../domain/events.ts'
 import type { UserId } from '../../domain/ids.ts'
+import { tokenPurposes } from '../../domain/one-time-token.ts'
 import { isAlive } from '../../domain/user.ts'
 import type { SessionStore } from '../ports/stores/session-store.ts'
 import type { TokenStore } from '../ports/stores/token-store.ts'
@@ -57,7 +58,7 @@ export class SessionsSink implements Sink {
   /** Tokens for a former address would become valid again when the user returns to that address. */
   async #removeDeadTokens(userId: UserId): Promise<void> {
     const { tokens, users } = this.#needs
-    for (const purpose of ['reset_password', 'verify_email', 'change_email'] as const) {
+    for (const purpose of tokenPurposes) {
       const token = await tokens.current(purpose, userId)
       const user = await users.find(userId)
       // Not `stands`: a token for a new address is stored before the generation of its record.

@@ -1,5 +1,5 @@
 import { updatedEvent } from '../../domain/events.ts'
-import { totpBinding } from '../../domain/factors.ts'
+import { noFactors, totpBinding } from '../../domain/factors.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { endSessions } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
@@ -48,7 +48,7 @@ export class ConfirmTotp {
     const outcome = await changeUser.execute(id, async (fresh) => {
       if (!(await speaksFor(fresh, by))) throw new Refusal('UNAUTHORIZED')
       if (fresh.factors.totp !== null) throw new Refusal('FACTOR_ALREADY_EXISTS')
-      const user = { ...endSessions(fresh, now, by.credential.sid), factors: { totp, recovery } }
+      const user = { ...endSessions(fresh, now, by.credential.sid), factors: { ...noFactors, totp, recovery } }
       const metadata = eventMetadata(this.#needs, input, actorOf(by))
       const event = updatedEvent(user, { factorAdded: 'totp' }, metadata, { sessionsEnded: true })
       return { type: 'replace', user, events: [event] }

@@ -1,8 +1,12 @@
-import { type Actor, person } from '../../domain/actor.ts'
+import { type Actor, nobody, person } from '../../domain/actor.ts'
 import { emailKey } from '../../domain/email.ts'
+import { accountEvent } from '../../domain/events.ts'
+import { jsonId } from '../../domain/ids.ts'
 import { Refusal } from '../../domain/refusal.ts'
+import { unknownTraits } from '../../domain/session.ts'
 import type { User } from '../../domain/user.ts'
-import type { CausingRequest } from '../event-metadata.ts'
+import { QueueFull } from '../change-user.ts'
+import { type CausingRequest, eventMetadata } from '../event-metadata.ts'
 import { type Limits, unknownCaller } from '../limits/limits.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import type { Backend } from '../sign-in/authenticate.ts'
@@ -19,7 +23,7 @@ import { type UseFactorNeeds, useFactor } from './use-factor.ts'
 interface Needs extends CompleteLoginNeeds, UseFactorNeeds {
   users: UserStore
   challenges: Challenges
-  limits: Pick<Limits, 'mayTellSignIn' | 'factor'>
+  limits: Pick<Limits, 'mayTell' | 'factor'>
 }
 
 /** Completes a login with a second factor. */
@@ -62,11 +66,28 @@ export class FinishLogin {
     }
     if (user === null) {
       await needs.challenges.giveBack(held, true)
+      if (held.tries === 0) await this.#tell(found, input)
       throw new Refusal('SECOND_FACTOR_REFUSED')
     }
     await needs.challenges.end(held)
     const { requiresVerification } = held
     const methods = [...new Set([...held.methods, 'otp', twoFactors])]
     return await completeLogin(needs, { user, backend, methods, requiresVerification, caller, traits, ...request })
+  }
+
+  /** Somebody knows the password. The owner learns it, unless it was the owner who mistyped the code. */
+  async #tell({ id, email }: User, input: CausingRequest & LoginClient): Promise<void> {
+    const { changeUser, eventHandlers, limits, warnOfDropped } = this.#needs
+    const type = 'second_factor_refused'
+    if (!eventHandlers.handles(type) || !(await limits.mayTell(type, emailKey(email)))) return
+    const { traits = unknownTraits, requestId } = input
+    const told = changeUser.execute(id, (fresh) => {
+      const event = { ...accountEvent(type, fresh, eventMetadata(this.#needs, input, nobody)), traits }
+      return { type: 'replace', user: fresh, events: [event] }
+    })
+    await told.catch((thrown: unknown) => {
+      if (!(thrown instanceof QueueFull)) throw thrown
+      warnOfDropped({ userId: jsonId(id), requestId })
+    })
   }
 }

@@ -1,10 +1,10 @@
 import { type EmailKey, mailboxKey } from '../../domain/email.ts'
 import { restSeconds } from '../../domain/one-time-token.ts'
-import { LimitReached, Refusal } from '../../domain/refusal.ts'
+import { LimitReached, Refusal, type RefusalCode } from '../../domain/refusal.ts'
 import type { DeviceTokens } from '../ports/device-tokens.ts'
 import type { Limiter } from '../ports/stores/limiter.ts'
 import { type Counter, type CounterNeeds, counterOf, countersOf, knownDevices, pauseOf, windows } from './counters.ts'
-import type { ClientLimit, FactorAttempt, Limits, PasswordAttempt, TokenDemand } from './limits.ts'
+import type { ClientLimit, FactorAttempt, Limits, Notice, PasswordAttempt, TokenDemand } from './limits.ts'
 import type { Attack } from './report-attack.ts'
 
 interface Needs extends CounterNeeds {
@@ -118,10 +118,8 @@ export class CountedLimits implements Limits {
     return points <= figures.tokensPerAddress
   }
 
-  async mayTellSignIn(account: EmailKey): Promise<boolean> {
-    const [counted] = await this.#count([
-      counterOf(this.#needs, 'tokensPerAddress', 'new_sign_in', mailboxKey(account)),
-    ])
+  async mayTell(notice: Notice, account: EmailKey): Promise<boolean> {
+    const [counted] = await this.#count([counterOf(this.#needs, 'tokensPerAddress', notice, mailboxKey(account))])
     return counted !== undefined && counted.points <= counted.most
   }
 
@@ -243,6 +241,12 @@ function reached({ name, network }: Pick<Counter, 'name' | 'network'>, milliseco
   return new LimitReached(`limits.${name}`, milliseconds / 1000, network)
 }
 
+const badTokens: readonly RefusalCode[] = [
+  'RESET_PASSWORD_BAD_TOKEN',
+  'VERIFY_USER_BAD_TOKEN',
+  'FACTOR_RESET_BAD_TOKEN',
+]
+
 function refusesToken(thrown: unknown): boolean {
-  return thrown instanceof Refusal && ['RESET_PASSWORD_BAD_TOKEN', 'VERIFY_USER_BAD_TOKEN'].includes(thrown.code)
+  return thrown instanceof Refusal && badTokens.includes(thrown.code)
 }

@@ -39,6 +39,9 @@ export interface TokenDemand {
 /** Requests that are limited for each client. */
 export type ClientLimit = 'registrations' | 'tokenRequests' | 'wrongTokens' | 'oauthRequests'
 
+/** The notices of logins, by the types of their events. */
+export type Notice = 'new_sign_in' | 'second_factor_refused'
+
 /** Limits guessing and floods. `password` and `request` throw `LimitReached` before any expensive work. */
 export interface Limits {
   /** Verifies a password, and counts the attempt if `verify` resolves to `null`: the password is wrong. */
@@ -53,8 +56,8 @@ export interface Limits {
   /** Counts a token for an address. `false` when the address may get no more for now. */
   maySendToken(demand: TokenDemand): Promise<boolean>
 
-  /** Counts a notice of a sign-in. `false` when the user may get no more for now. */
-  mayTellSignIn(account: EmailKey): Promise<boolean>
+  /** Counts a notice to a user. `false` when the user may get no more of this kind for now. */
+  mayTell(notice: Notice, account: EmailKey): Promise<boolean>
 }
 
 /** Limits nothing. */
@@ -63,5 +66,5 @@ export const unlimited: Limits = {
   factor: (_attempt, verify) => verify(),
   request: (_limit, _client, work) => work(),
   maySendToken: async () => true,
-  mayTellSignIn: async () => true,
+  mayTell: async () => true,
 }

@@ -30,12 +30,18 @@ interface Issue {
   readonly isRepeated: boolean
 }
 
+/** A token for a reset of the factors lives until the reset. */
+function expiryOf({ lifetimes }: Pick<IssueNeeds, 'lifetimes'>, { purpose, fact }: Issue, now: Date): Date {
+  if ('resetAt' in fact) return new Date(fact.resetAt)
+  return new Date(now.getTime() + lifetimes[purpose === 'reset_password' ? purpose : 'verify_email'] * 1000)
+}
+
 /**
  * Returns the user's current token for a repetition or while it is fresh, so attackers cannot invalidate the links of a
  * victim by further requests. Otherwise it makes a new one.
  */
 export async function issueToken(needs: IssueNeeds, issue: Issue): Promise<{ token: string; expiresAt: Date }> {
-  const { tokens, keyRing, clock, lifetimes } = needs
+  const { tokens, keyRing, clock } = needs
   const { purpose, user, fact, eventId, isRepeated } = issue
   const now = clock()
 
@@ -47,8 +53,7 @@ export async function issueToken(needs: IssueNeeds, issue: Issue): Promise<{ tok
   }
 
   const made = keyRing.tokenFor(purpose, eventId, user.id, factText(fact))
-  const lifetime = lifetimes[purpose === 'change_email' ? 'verify_email' : purpose]
-  const expiresAt = new Date(now.getTime() + lifetime * 1000)
+  const expiresAt = expiryOf(needs, issue, now)
   await tokens.put({ purpose, userId: user.id, digest: keyRing.digest(made), eventId, fact, createdAt: now, expiresAt })
   return { token: made, expiresAt }
 }

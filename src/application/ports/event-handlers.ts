@@ -20,7 +20,7 @@ interface Call {
 }
 
 /** The call for an event: its type, its user and its own data. */
-type EventCall<E extends AccountEvent> = E extends { readonly type: 'verification_requested' }
+type EventCall<E extends AccountEvent> = E extends { readonly type: 'verification_requested' | 'factor_reset_started' }
   ? never
   : Call & Omit<E, 'id' | keyof EventMetadata>
 
@@ -30,6 +30,13 @@ interface TokenCall extends Call {
   readonly token: string
 }
 
+/** The call that hands out the token to stop the reset of the second factors. */
+interface FactorResetCall extends Call {
+  readonly type: 'factor_reset_started'
+  readonly token: string
+  readonly removesAt: Date
+}
+
 /** A question before a deletion, or before a chosen password is hashed. The handler may answer with a refusal. */
 type Question =
   | (Call & { readonly type: 'deletion_requested' })
@@ -37,7 +44,7 @@ type Question =
   | (Call & { readonly type: 'password_chosen'; readonly password: string })
 
 /** A call of a handler. Each event is one, with its own data; only a request for a token has the token instead. */
-export type HandlerCall = EventCall<AccountEvent> | TokenCall | Question
+export type HandlerCall = EventCall<AccountEvent> | TokenCall | FactorResetCall | Question
 
 export type HandlerCallType = HandlerCall['type']
 

@@ -22,7 +22,7 @@ export interface CompleteLoginNeeds extends MetadataNeeds {
   changeUser: ChangeUser
   eventHandlers: EventHandlers
   deviceTokens: Pick<DeviceTokens, 'idOf'>
-  limits: Pick<Limits, 'mayTellSignIn'>
+  limits: Pick<Limits, 'mayTell'>
   loginTimes: Pick<LoginTimes, 'recordLogin'>
   warnOfDropped: (dropped: DroppedEvents) => void
   /** Called when the time of a login was not recorded. */
@@ -143,5 +143,5 @@ async function isNewSignIn(
   if (!needs.eventHandlers.handles('new_sign_in')) return false
   const account = emailKey(user.email)
   const isKnown = caller.device !== null && needs.deviceTokens.idOf(caller.device, account) !== null
-  return !isKnown && (await needs.limits.mayTellSignIn(account))
+  return !isKnown && (await needs.limits.mayTell('new_sign_in', account))
 }

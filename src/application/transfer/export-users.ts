@@ -91,10 +91,11 @@ function fieldsOf({ fields: { shown, hidden, retired } }: User): ArrivingUser['f
 }
 
 /** The members in an order of their own, so that the lines of two exports are equal. */
-function factorsOf({ factors: { totp, recovery } }: User): Factors {
+function factorsOf({ factors: { totp, recovery, resetAt } }: User): Factors {
   return {
     totp: totp && { sealedSecret: totp.sealedSecret, lastStep: totp.lastStep, addedAt: totp.addedAt },
     recovery: recovery && { sealedKey: recovery.sealedKey, digests: recovery.digests },
+    resetAt,
   }
 }
 

@@ -146,19 +146,39 @@ export async function deleteUser(options: Forcible & { readonly yes?: true }): P
   })
 }
 
-/** Removes the second factors of a user. Asks before, because whoever has the password can log in then. */
-export async function resetFactors(options: OneUser & { readonly yes?: true }): Promise<ExitCode> {
+/** Resets the second factors of a user, after the delay of the settings or at once. Asks before. */
+export async function resetFactors(options: OneUser & { readonly now?: true; readonly yes?: true }): Promise<ExitCode> {
   return await withUser(options, async ({ user: target, users, requestId }) => {
     const { email, id } = target
     if (!hasFactor(target)) {
       warn(`${email} has no second factor`)
       return 1
     }
-    const question = `Then ${email} (${id}) logs in without the second factor. Be sure that the owner has asked for it`
+    const when = options.now ? 'Now' : 'After the delay'
+    const question = `${when} ${email} (${id}) logs in without the second factor. Be sure that the owner has asked for it`
     const objection = await objectionOfOperator(question, options)
     if (objection !== null) return objection
-    await users.removeFactors.execute({ by, target, requestId })
-    await printed(options, `${email} has no second factor now (${id})`, documentOf(target))
+    const resetAt = options.now ? null : await users.resetFactors.execute({ by, target, requestId })
+    if (resetAt === null) await users.removeFactors.execute({ by, target, requestId })
+    const isOver = resetAt === null || resetAt <= new Date()
+    const text = isOver
+      ? `${email} has no second factor now (${id})`
+      : `${email} has no second factor after ${resetAt.toISOString()} (${id}). To stop this: user factors keep`
+    await printed(options, text, { ...documentOf(target), factorsResetAt: resetAt })
+    return 0
+  })
+}
+
+/** Stops the reset of second factors. */
+export async function keepFactors(options: OneUser): Promise<ExitCode> {
+  return await withUser(options, async ({ user: target, users, requestId }) => {
+    const { email, id } = target
+    if (target.factors.resetAt === null) {
+      warn(`no reset of the second factors of ${email} runs`)
+      return 1
+    }
+    await users.keepFactors.execute({ by, target, requestId })
+    await printed(options, `${email} keeps the second factor (${id})`, documentOf(target))
     return 0
   })
 }

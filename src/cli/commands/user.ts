@@ -91,10 +91,11 @@ function fieldsOf(user: User): string[] {
   ]
 }
 
-function linesOfFactors({ factors: { totp, recovery } }: User): string[] {
+function linesOfFactors({ factors: { totp, recovery, resetAt } }: User): string[] {
   if (totp === null) return []
+  const reset = resetAt === null ? '' : `, to be removed at ${new Date(resetAt).toISOString()}`
   const added = new Date(totp.addedAt).toISOString()
-  return [`second factor: authenticator app since ${added}, ${recovery?.digests.length ?? 0} recovery codes`]
+  return [`second factor: authenticator app since ${added}, ${recovery?.digests.length ?? 0} recovery codes${reset}`]
 }
 
 const yes = (is: boolean): string => (is ? 'yes' : 'no')

@@ -3,7 +3,7 @@ import { parseEmail } from '../../adapters/addresses/parse-email.ts'
 import { objectionToHash } from '../../adapters/crypto/hash-schemes.ts'
 import { newId } from '../../adapters/crypto/new-id.ts'
 import { providerVault } from '../../adapters/crypto/provider-vault.ts'
-import { declaredUsers } from '../../adapters/stores/declared-users.ts'
+import { presentUsers } from '../../adapters/stores/present-users.ts'
 import { keepIds, portsFor } from '../../adapters/stores/store-backend.ts'
 import { bindSecret, hasSecret, keyRingOf, markOf, resolveSecret } from '../../config/composition/master-secret.ts'
 import { rulesOf } from '../../config/composition/ports.ts'
@@ -53,7 +53,12 @@ export async function openRecords(options: GlobalOptions & { readonly dryRun?: t
     const sessions = beside === null ? null : portsFor('sessions', settings.stores.sessions.kind, beside.store).sessions
     return {
       tenant: tenant.id,
-      target: { users: declaredUsers(users, fieldRules), sessions, expiringIds, loginTimes },
+      target: {
+        users: presentUsers(users, { fieldRules, clock: () => new Date() }),
+        sessions,
+        expiringIds,
+        loginTimes,
+      },
       sealedBy: markOf(master, tenant.id),
       needs: {
         vault: providerVault(keyRing.providerTokenKey, keyRing.former.providerTokenKeys),

@@ -17,8 +17,10 @@ import { DiscardDeliveries, ListUndelivered, RetryDeliveries } from '../../appli
 import { BeginTotp } from '../../application/factors/begin-totp.ts'
 import { ConfirmTotp } from '../../application/factors/confirm-totp.ts'
 import { FinishLogin } from '../../application/factors/finish-login.ts'
+import { KeepFactors, RedeemKeepFactors } from '../../application/factors/keep-factors.ts'
 import { RemoveFactors } from '../../application/factors/remove-factors.ts'
 import { RenewRecoveryCodes } from '../../application/factors/renew-recovery-codes.ts'
+import { ResetFactors } from '../../application/factors/reset-factors.ts'
 import { ReportAttack } from '../../application/limits/report-attack.ts'
 import { FinishOAuth } from '../../application/oauth/finish-oauth.ts'
 import { LinkOAuth } from '../../application/oauth/link-oauth.ts'
@@ -57,6 +59,7 @@ const classes = {
   finishLogin: FinishLogin,
   finishOAuth: FinishOAuth,
   issueResetToken: IssueResetToken,
+  keepFactors: KeepFactors,
   linkOAuth: LinkOAuth,
   listSessions: ListSessions,
   listUndelivered: ListUndelivered,
@@ -67,6 +70,7 @@ const classes = {
   promoteUser: PromoteUser,
   readProviderToken: ReadProviderToken,
   readUser: ReadUser,
+  redeemKeepFactors: RedeemKeepFactors,
   registerUser: RegisterUser,
   rejectAccount: RejectAccount,
   relayEvents: RelayEvents,
@@ -74,6 +78,7 @@ const classes = {
   removeFactors: RemoveFactors,
   renewRecoveryCodes: RenewRecoveryCodes,
   requestToken: RequestToken,
+  resetFactors: ResetFactors,
   resetPassword: ResetPassword,
   retryDeliveries: RetryDeliveries,
   startOAuth: StartOAuth,

@@ -1,5 +1,5 @@
 import { addressIn, parseSender } from '../../adapters/addresses/parse-sender.ts'
-import { mailHandlers } from '../../adapters/mail/mail-handlers.ts'
+import { type LinkPurpose, mailHandlers } from '../../adapters/mail/mail-handlers.ts'
 import { type MailUrl, parseMailUrl } from '../../adapters/mail/mail-url.ts'
 import { memoryMailbox } from '../../adapters/mail/mailbox.ts'
 import { messageNames } from '../../adapters/mail/message-fields.ts'
@@ -9,7 +9,6 @@ import type { Shares } from '../../adapters/stores/store-backend.ts'
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import type { Mailbox, Mailer, Sender } from '../../application/ports/mailer.ts'
 import type { Email } from '../../domain/email.ts'
-import type { RequestPurpose } from '../../domain/one-time-token.ts'
 import { brandOf } from '../../lib/brand.ts'
 import { titleOf } from '../plugins/providers.ts'
 import { settingsFault } from '../settings/schema/fault.ts'
@@ -62,10 +61,16 @@ export async function openMail(needs: MailNeeds): Promise<OpenMail | null> {
 }
 
 /** The address of the page that takes the token. The account pages are the default. */
-export function pageFor(purpose: RequestPurpose, { mail }: Pick<Settings, 'mail'>, publicUrl: string): string {
-  return purpose === 'verify_email'
-    ? (mail.links.verify ?? `${publicUrl}/account/verify`)
-    : (mail.links.reset ?? `${publicUrl}/account/reset`)
+export function pageFor(purpose: LinkPurpose, { mail }: Pick<Settings, 'mail'>, publicUrl: string): string {
+  const { verify, reset, keepFactors } = mail.links
+  switch (purpose) {
+    case 'verify_email':
+      return verify ?? `${publicUrl}/account/verify`
+    case 'reset_password':
+      return reset ?? `${publicUrl}/account/reset`
+    case 'keep_factors':
+      return keepFactors ?? `${publicUrl}/account/factors`
+  }
 }
 
 /** `null` where mail is off. The rules of the settings have refused an address with an objection. */

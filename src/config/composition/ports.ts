@@ -5,7 +5,7 @@ import { newId, newUserIds } from '../../adapters/crypto/new-id.ts'
 import { providerVault } from '../../adapters/crypto/provider-vault.ts'
 import { factorCodes } from '../../adapters/factors/factor-codes.ts'
 import { fieldRulesOf } from '../../adapters/fields/declared-fields.ts'
-import { declaredUsers } from '../../adapters/stores/declared-users.ts'
+import { presentUsers } from '../../adapters/stores/present-users.ts'
 import { passwordValidation } from '../../application/accounts/password-validation.ts'
 import { HandlerSink, type NamedHandlers } from '../../application/deliveries/handler-sink.ts'
 import { SessionsSink } from '../../application/deliveries/sessions-sink.ts'
@@ -90,6 +90,7 @@ export function portsOf(settings: Settings, opened: Opened) {
     maxOpenJourneys,
     challenges: new Challenges({ ...others, limiter, keyRing, newToken, maxOpenJourneys }),
     factorCodes: factorCodes(settings.pages.name ?? 'Portcullis'),
+    factorResetHours: settings.security.factorResetHours,
     lifetimes,
     leaseSeconds: settings.events.leaseSeconds,
     handlerTimeoutSeconds,
@@ -115,5 +116,11 @@ export function userPortsOf(
   const isCommon = passwords.refusesCommon ? isCommonPassword : () => false
   const policy = { minLength: passwords.minLength, isCommon }
   const ofProcess = { newId, newUserId: newUserIds(ids, userIds), timers, random: Math.random }
-  return { ...opened, ...ofProcess, users: declaredUsers(users, fieldRules), fieldRules, policy }
+  return {
+    ...opened,
+    ...ofProcess,
+    users: presentUsers(users, { fieldRules, clock: opened.clock }),
+    fieldRules,
+    policy,
+  }
 }

@@ -44,6 +44,8 @@ export function outboxContract({ on }: Cases<UsersRole>): void {
     const traits = { network: '203.0.113.0/24', browser: 'Firefox', system: null }
     const withOwnData: Readonly<Partial<Record<AccountEventType, AccountEvent>>> = {
       updated: { ...updated, id: anEvent(user).id, changes: everything, sessionsEnded: true },
+      factor_reset_started: { ...anEvent(user), type: 'factor_reset_started', removesAt: 1_764_204_000_000 },
+      second_factor_refused: { ...anEvent(user), type: 'second_factor_refused', traits },
       new_sign_in: { ...anEvent(user), type: 'new_sign_in', traits },
       deleted: { ...anEvent({ ...user, isActive: false, isSuperuser: false, isVerified: false }), type: 'deleted' },
     }

@@ -40,8 +40,9 @@ describe('the templates of messages', () => {
         const { subject, text, html } = templates.render(name, [language], 'en', fields)
         const isOfAccount = name === 'accountLinked' || name === 'accountUnlinked'
         const needed = [fields.email, ...(isOfAccount ? ['Google', fields.account] : [])]
-        const isLinked = name === 'verify' || name === 'reset'
-        for (const one of [...needed, ...(isLinked ? [link, '24'] : [])]) {
+        const hasLife = name === 'verify' || name === 'reset'
+        const isLinked = hasLife || name === 'secondFactorReset'
+        for (const one of [...needed, ...(isLinked ? [link] : []), ...(hasLife ? ['24'] : [])]) {
           expect(text).to.contain(one)
           expect(unescaped(html)).to.contain(one)
         }

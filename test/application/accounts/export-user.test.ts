@@ -38,6 +38,7 @@ describe('the export of a user', () => {
       fields: { ...shown, ...hidden },
       formerFields: retired,
       factors: [{ type: 'totp', addedAt: new Date(user.factors.totp?.addedAt ?? 0) }],
+      factorsResetAt: new Date(user.factors.resetAt ?? 0),
       accounts: [link],
       sessions: [listed],
     })

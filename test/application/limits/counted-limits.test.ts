@@ -427,7 +427,7 @@ describe('the limits of requests', () => {
     expect(asked).to.deep.equal([true, true, false])
     const known = await times(3, (at) => ask({ account: suffixed(at), device: devices.issue(suffixed(at)) }))
     expect(known).to.deep.equal([true, true, false])
-    expect(await times(3, (at) => limits.mayTellSignIn(suffixed(at)))).to.deep.equal([true, true, false])
+    expect(await times(3, (at) => limits.mayTell('new_sign_in', suffixed(at)))).to.deep.equal([true, true, false])
     expect(await ask(), 'the address without a suffix').to.equal(true)
     clock.advance(3600)
     expect(await ask({ account: suffixed(7) })).to.equal(true)

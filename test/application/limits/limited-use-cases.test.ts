@@ -33,7 +33,7 @@ function recordedLimits() {
       return verified
     },
     maySendToken: async () => !state.isReached,
-    mayTellSignIn: async () => true,
+    mayTell: async () => true,
   }
   return { limits, state }
 }

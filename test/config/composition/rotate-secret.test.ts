@@ -28,8 +28,10 @@ const isOpenBy = (secret: string, { id, oauthAccounts }: ReturnType<typeof aUser
 /** Second factors by a secret, and what another one opens of them. */
 const factorsBy = (secret: string, id: UserId): Factors => {
   const { sealFactor } = derivedKeys(secret)
-  const { totp, recovery } = someFactors()
+  const factors = someFactors()
+  const { totp, recovery } = factors
   return {
+    ...factors,
     totp: totp && { ...totp, sealedSecret: sealFactor('secret', totpBinding(id)) },
     recovery: recovery && { ...recovery, sealedKey: sealFactor('key', recoveryBinding(id)) },
   }
@@ -109,7 +111,7 @@ describe('a rotation of the secret', () => {
     const [one = expect.fail(), other = expect.fail(), unreadable = expect.fail()] = people
     const { totp, recovery } = one.factors
     const half = aUser({ oauthAccounts: [] })
-    const onlyKey = { totp: factorsBy(next, half.id).totp, recovery: factorsBy(goodSecret, half.id).recovery }
+    const onlyKey = { ...factorsBy(next, half.id), recovery: factorsBy(goodSecret, half.id).recovery }
     for (const user of [...people, { ...half, factors: onlyKey }])
       expect(await users.insert(user, [])).to.equal('stored')
 
@@ -117,6 +119,7 @@ describe('a rotation of the secret', () => {
     const found = (await users.find(one.id)) ?? expect.fail('the user has gone')
     expect(openedBy(next, found)).to.deep.equal(['secret', 'key'])
     const restored = {
+      ...found.factors,
       totp: found.factors.totp && { ...found.factors.totp, sealedSecret: totp?.sealedSecret },
       recovery: found.factors.recovery && { ...found.factors.recovery, sealedKey: recovery?.sealedKey },
     }
@@ -138,8 +141,9 @@ describe('a rotation of the secret', () => {
       async replace(...input: Parameters<typeof users.replace>) {
         if (isFirst) {
           isFirst = false
-          const { totp, recovery } = before.factors
-          const accepted = { ...before, factors: { totp: totp && { ...totp, lastStep: 62_000_000 }, recovery } }
+          const { totp } = before.factors
+          const factors = { ...before.factors, totp: totp && { ...totp, lastStep: 62_000_000 } }
+          const accepted = { ...before, factors }
           expect(await users.replace(accepted, [])).to.equal('stored')
         }
         return await users.replace(...input)

@@ -15,6 +15,7 @@ export interface PrintedEvent {
   readonly token?: string
   readonly changes?: Readonly<Record<string, unknown>>
   readonly traits?: Readonly<Record<string, unknown>>
+  readonly removes_at?: string
 }
 
 export const executable = fileURLToPath(new URL('../../../dist/portcullis.js', import.meta.url))

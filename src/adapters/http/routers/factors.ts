@@ -1,21 +1,37 @@
 import { Type } from 'typebox'
+import type { ReadUser } from '../../../application/accounts/read-user.ts'
 import type { BeginTotp } from '../../../application/factors/begin-totp.ts'
 import type { ConfirmTotp } from '../../../application/factors/confirm-totp.ts'
+import type { KeepFactors, RedeemKeepFactors } from '../../../application/factors/keep-factors.ts'
 import type { RemoveFactors } from '../../../application/factors/remove-factors.ts'
 import type { RenewRecoveryCodes } from '../../../application/factors/renew-recovery-codes.ts'
+import type { ResetFactors } from '../../../application/factors/reset-factors.ts'
 import type { User } from '../../../domain/user.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { routes } from '../routes.ts'
-import { text } from '../schemas.ts'
+import { text, VerifyBody } from '../schemas.ts'
+import { target } from './sessions.ts'
 
 export interface Use {
   beginTotp: BeginTotp
   confirmTotp: ConfirmTotp
   removeFactors: RemoveFactors
   renewRecoveryCodes: RenewRecoveryCodes
+  resetFactors: ResetFactors
+  keepFactors: KeepFactors
+  redeemKeepFactors: RedeemKeepFactors
+  readUser: ReadUser
   /** Draws a text as a QR code in SVG. */
   qrCode: (text: string) => Promise<string>
 }
+
+const orNull = (description: string) =>
+  Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time', description })
+
+const ResetSchema = Type.Object(
+  { reset_at: Type.String({ format: 'date-time', description: 'When the factors go, unless the user stops it' }) },
+  { title: 'FactorReset', additionalProperties: false },
+)
 
 const FactorsSchema = Type.Object(
   {
@@ -27,6 +43,7 @@ const FactorsSchema = Type.Object(
       description: 'The authenticator app; null without one',
     }),
     recovery_codes: Type.Integer({ description: 'The number of unused recovery codes' }),
+    reset_at: orNull('When the factors will go, because somebody has asked for their reset'),
   },
   { title: 'Factors', additionalProperties: false },
 )
@@ -51,10 +68,13 @@ const CodesSchema = Type.Object(
   { title: 'RecoveryCodes', additionalProperties: false },
 )
 
-const factorsBody = ({ factors: { totp, recovery } }: User) => ({
+const factorsBody = ({ factors: { totp, recovery, resetAt } }: User) => ({
   totp: totp && { added_at: new Date(totp.addedAt).toISOString() },
   recovery_codes: recovery?.digests.length ?? 0,
+  reset_at: resetAt && new Date(resetAt).toISOString(),
 })
+
+const kept = { 204: { description: 'The factors stay', body: null } }
 
 const level = ['SECOND_FACTOR_REQUIRED', 'FRESH_LOGIN_REQUIRED'] as const
 
@@ -107,6 +127,48 @@ export const factorsRouter: Router<Use> = {
       async handle({ by, requestId, languages }, { renewRecoveryCodes }: Use) {
         const recovery_codes = await renewRecoveryCodes.execute({ by, requestId, languages })
         return { status: 200, body: { recovery_codes } }
+      },
+    }),
+    endpoint(routes.factors.keepMine, {
+      operationId: 'factors:keep',
+      summary: 'Stop the reset of the own second factors',
+      replies: kept,
+      refusals: ['NOT_FOUND', 'SECOND_FACTOR_REQUIRED'],
+      async handle({ by, requestId, languages }, { keepFactors }: Use) {
+        await keepFactors.execute({ by, target: by.user, requestId, languages })
+        return { status: 204 }
+      },
+    }),
+    endpoint(routes.factors.redeemKeep, {
+      operationId: 'factors:redeem_keep',
+      summary: 'Stop the reset of second factors by the token of the message about it',
+      body: VerifyBody,
+      replies: kept,
+      refusals: ['FACTOR_RESET_BAD_TOKEN'],
+      async handle({ body: { token }, requestId, languages }, { redeemKeepFactors }: Use) {
+        await redeemKeepFactors.execute({ token, requestId, languages })
+        return { status: 204 }
+      },
+    }),
+    endpoint(routes.factors.reset, {
+      operationId: 'factors:reset',
+      summary: 'Reset the second factors of a user who has lost them: they go after `security.factorResetHours`',
+      target,
+      replies: { 200: { description: 'The reset runs, and the user is told', body: ResetSchema } },
+      refusals: ['FRESH_LOGIN_REQUIRED'],
+      async handle({ by, target, requestId, languages }, { resetFactors }: Use) {
+        const resetAt = await resetFactors.execute({ by, target, requestId, languages })
+        return { status: 200, body: { reset_at: resetAt.toISOString() } }
+      },
+    }),
+    endpoint(routes.factors.keep, {
+      operationId: 'factors:keep_of_user',
+      summary: 'Stop the reset of the second factors of a user',
+      target,
+      replies: kept,
+      async handle({ by, target, requestId, languages }, { keepFactors }: Use) {
+        await keepFactors.execute({ by, target, requestId, languages })
+        return { status: 204 }
       },
     }),
   ],

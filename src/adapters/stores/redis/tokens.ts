@@ -1,8 +1,12 @@
 import type { TokenStore } from '../../../application/ports/stores/token-store.ts'
-import { factText, type OneTimeToken, parseFact, type TokenPurpose } from '../../../domain/one-time-token.ts'
+import {
+  factText,
+  type OneTimeToken,
+  parseFact,
+  type TokenPurpose,
+  tokenPurposes,
+} from '../../../domain/one-time-token.ts'
 import { type Ask, expireAt } from './connection.ts'
-
-const purposes: readonly TokenPurpose[] = ['reset_password', 'verify_email', 'change_email']
 
 /**
  * `<prefix>token:<purpose>:<user>` holds the user's only token of that purpose. A later put replaces it in one write, so one
@@ -56,7 +60,7 @@ export function redisTokenStore(ask: Ask, prefix: string, clock: () => Date): To
     },
 
     async removeAllOf(userId) {
-      await Promise.all(purposes.map((purpose) => removeOf(purpose, userId)))
+      await Promise.all(tokenPurposes.map((purpose) => removeOf(purpose, userId)))
     },
 
     async sweep() {

@@ -53,7 +53,9 @@ const descriptions: Readonly<Record<MessageName, string>> = {
   accountLinked: 'The notice of a linked account.',
   accountUnlinked: 'The notice of an unlinked account.',
   secondFactorChanged:
-    'The notice of a second factor that was added or removed, and of recovery codes that were replaced or used.',
+    'The notice of a second factor that was added, removed or kept, and of recovery codes that were replaced or used.',
+  secondFactorReset: 'The notice that the second factors will go, with a link that stops this.',
+  secondFactorRefused: 'The notice of a right password with a wrong second factor.',
   newSignIn: 'The notice of a sign-in from a new browser.',
   accountDeleted: 'The notice that users have deleted their account (`users.selfDeletion`).',
 }
@@ -110,6 +112,10 @@ export const mail = Type.Object({
   links: Type.Object({
     verify: page('Page that verifies an address. It gets `#token=…`.', '`/account/verify` of `http.publicUrl`'),
     reset: page('Page that sets a new password. It gets `#token=…`.', '`/account/reset` of `http.publicUrl`'),
+    keepFactors: page(
+      'Page that stops a reset of second factors. It gets `#token=…`.',
+      '`/account/factors` of `http.publicUrl`',
+    ),
   }),
   templates: Type.Optional(
     Type.String({

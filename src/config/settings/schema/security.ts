@@ -101,6 +101,13 @@ export const security = Type.Object({
     description:
       'A new address that users set for themselves takes effect when they open the link that is sent to it and are signed in. Until then, `PATCH /users/me` answers with the present address.',
   }),
+  factorResetHours: Type.Integer({
+    minimum: 0,
+    maximum: 720,
+    default: 24,
+    description:
+      'Hours between the start of a reset of second factors, for a user who has lost them, and its effect. Meanwhile the user gets a message and can stop it. `0`: at once.',
+  }),
   maxOpenJourneys: Type.Integer({
     minimum: 1,
     maximum: 1_000_000,

@@ -30,7 +30,7 @@ export function accountRouter(site: Site, publicUrl: string): Router<unknown> {
 }
 
 /** The pages that messages link to. */
-const linked = ['reset', 'verify'] as const
+const linked = ['reset', 'verify', 'factors'] as const
 
 /**
  * Some mail programs encode the `#` of a link, once or twice, so its token comes in the path. The redirect moves it back to the

@@ -136,6 +136,12 @@ ${allowsDeletion ? deletionSection(texts) : null}
     title: texts.factors.title,
     content: html`<p id="loading">${texts.loading}</p>
 <div id="step" hidden>
+<div id="keeping" hidden>
+<p id="reset-at">${texts.factors.keepIntro}</p>
+<div class="group">
+<button type="button" id="keep">${texts.factors.keep}</button>
+</div>
+</div>
 <div id="present" hidden>
 <p id="since"></p>
 <p class="hint" id="codes-left"></p>

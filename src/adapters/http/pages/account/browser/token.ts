@@ -33,7 +33,7 @@ export function leaveOnlyWayOn(part: string): void {
 }
 
 /** A link of the other kind of message leads to its own page. */
-const linkedPage = /\/account\/(reset|verify)\b/
+const linkedPage = /\/account\/(reset|verify|factors)\b/
 
 /** Asks for the link of the message, instead of `part` of the page. Its token opens the page again. */
 export function askForLink(part: string): void {

@@ -65,6 +65,9 @@ export const de: Texts = {
     button: 'App hinzufügen',
     renew: 'Neue Wiederherstellungscodes',
     remove: 'App entfernen',
+    keepIntro:
+      'Jemand möchte den zweiten Faktor Ihres Kontos entfernen lassen, weil er verloren ist. Wenn Sie das nicht waren, behalten Sie ihn.',
+    keep: 'Zweiten Faktor behalten',
   },
   deletion: {
     open: 'Konto löschen',
@@ -126,6 +129,10 @@ export const de: Texts = {
     codesLeft: 'Unbenutzte Wiederherstellungscodes: {count}',
     keepCodes:
       'Bewahren Sie diese Wiederherstellungscodes sicher auf, zum Beispiel auf Papier. Jeder ersetzt die App einmal, wenn Sie sie verlieren. Sie werden nur jetzt gezeigt.',
+    factorResetAt:
+      'Ihr zweiter Faktor wird entfernt, weil jemand ihn als verloren gemeldet hat: {time}. Wenn Sie das nicht waren, behalten Sie ihn, und legen Sie ein neues Passwort fest.',
+    factorsKept:
+      'Ihr zweiter Faktor bleibt. Wenn Sie nicht um seine Entfernung gebeten haben, legen Sie jetzt ein neues Passwort fest.',
     factorRemoved: 'Eine Anmeldung braucht keinen Code mehr, und die Wiederherstellungscodes gelten nicht mehr.',
     noFactor: 'Keiner',
     factorApp: 'Authenticator-App',
@@ -134,6 +141,7 @@ export const de: Texts = {
       factorAdded: 'Ihr zweiter Faktor ist eingerichtet',
       factorRemoved: 'Ihr zweiter Faktor ist entfernt',
       codesRenewed: 'Ihre neuen Wiederherstellungscodes',
+      factorsKept: 'Ihr zweiter Faktor bleibt',
       mailSent: 'Sehen Sie in Ihr Postfach',
       passwordSet: 'Ihr neues Passwort gilt',
       verify: 'Adresse bestätigen',
@@ -223,6 +231,7 @@ export const de: Texts = {
       SECOND_FACTOR_REFUSED:
         'Dieser Code ist falsch oder wurde schon benutzt. Bitte nehmen Sie den nächsten. Wenn das nicht hilft, melden Sie sich neu an.',
       SECOND_FACTOR_REQUIRED: 'Bitte melden Sie sich noch einmal mit dem zweiten Faktor an.',
+      FACTOR_RESET_BAD_TOKEN: 'Dieser Link gilt nicht mehr: Das Entfernen ist bereits beendet.',
       FACTOR_ALREADY_EXISTS: 'Dieses Konto hat schon eine Authenticator-App.',
       REGISTER_USER_ALREADY_EXISTS: 'Es gibt schon ein Konto mit dieser Adresse.',
       UPDATE_USER_EMAIL_ALREADY_EXISTS: 'Es gibt schon ein Konto mit dieser Adresse.',

@@ -62,6 +62,9 @@ export const en = {
     button: 'Add the app',
     renew: 'New recovery codes',
     remove: 'Remove the app',
+    keepIntro:
+      'Somebody asked to remove the second factor of your account, because it is lost. If it was not you, keep it.',
+    keep: 'Keep my second factor',
   },
   deletion: {
     open: 'Delete account',
@@ -127,6 +130,9 @@ export const en = {
     codesLeft: 'Unused recovery codes: {count}',
     keepCodes:
       'Keep these recovery codes in a safe place, such as on paper. Each of them replaces the app once, if you lose it. They are shown only now.',
+    factorResetAt:
+      'Your second factor will be removed at {time}, because somebody said that it is lost. If it was not you, keep it, and choose a new password.',
+    factorsKept: 'Your second factor stays. If you did not ask for its removal, choose a new password now.',
     factorRemoved: 'A sign-in needs no code any more, and the recovery codes no longer work.',
     noFactor: 'None',
     factorApp: 'Authenticator app',
@@ -136,6 +142,7 @@ export const en = {
       factorAdded: 'Your second factor is set',
       factorRemoved: 'Your second factor is removed',
       codesRenewed: 'Your new recovery codes',
+      factorsKept: 'Your second factor stays',
       mailSent: 'Check your mail',
       passwordSet: 'Your new password is set',
       verify: 'Verify your address',
@@ -226,6 +233,7 @@ export const en = {
       SECOND_FACTOR_REFUSED:
         'This code is wrong, or it was used already. Please take the next one. If it does not help, sign in again.',
       SECOND_FACTOR_REQUIRED: 'Please sign in again with your second factor.',
+      FACTOR_RESET_BAD_TOKEN: 'This link does not work any more: the removal has ended already.',
       FACTOR_ALREADY_EXISTS: 'This account has an authenticator app already.',
       REGISTER_USER_ALREADY_EXISTS: 'There is an account with this address already.',
       UPDATE_USER_EMAIL_ALREADY_EXISTS: 'There is an account with this address already.',

@@ -2,11 +2,13 @@ import { asUser, attempt, finish, onClick, onSubmit } from '../form.ts'
 import { byId, data, element, filled, open, pageUrl, say, texts } from '../page.ts'
 import { codeOf, request, signedIn } from '../requests.ts'
 import { dateOf } from '../times.ts'
+import { forgetToken, linkToken } from '../token.ts'
 
 /** As `GET …/me/factors` answers. */
 interface Factors {
   readonly totp: { readonly added_at: string } | null
   readonly recovery_codes: number
+  readonly reset_at: string | null
 }
 
 interface Setup {
@@ -18,6 +20,8 @@ interface Setup {
 
 const path = `${data.routes.users}/me/factors`
 let setup = ''
+/** Of the message about a reset. It needs no login: whoever reads the mail may keep the factor. */
+const token = linkToken()
 
 onSubmit(({ code = '' }) =>
   asUserWithFactor(async () => {
@@ -38,6 +42,17 @@ onClick(byId('remove'), () =>
     finish(texts.titles.factorRemoved, texts.factorRemoved, wayBack())
   }),
 )
+
+onClick(byId('keep'), () => {
+  const keep = async (): Promise<void> => {
+    if (token === null) await request('DELETE', `${path}/reset`)
+    else await request('POST', `${data.routes.users}/keep-factors`, { json: { token } })
+    forgetToken()
+    const change = element('a', { class: 'button', href: pageUrl('password') }, texts.setPassword)
+    finish(texts.titles.factorsKept, texts.factorsKept, change)
+  }
+  return token === null ? asUserWithFactor(keep) : keep()
+})
 
 interface Codes {
   readonly recovery_codes: readonly string[]
@@ -78,16 +93,25 @@ async function begin(): Promise<void> {
 async function show(): Promise<void> {
   const user = await signedIn()
   if (user === null) return location.replace(pageUrl('sign-in', location.href))
-  const { totp, recovery_codes: left } = await request<Factors>('GET', path)
+  const { totp, recovery_codes: left, reset_at } = await request<Factors>('GET', path)
   if (totp === null) await begin()
   else {
     byId('since').textContent = filled(texts.factorSince, { time: dateOf(totp.added_at) })
     byId('codes-left').textContent = filled(texts.codesLeft, { count: String(left) })
     byId('present').hidden = false
   }
+  if (reset_at !== null) {
+    byId('reset-at').textContent = filled(texts.factorResetAt, { time: dateOf(reset_at) })
+    byId('keeping').hidden = false
+  }
   byId('loading').hidden = true
   byId('step').hidden = false
   say('')
 }
 
-await attempt(() => asUserWithFactor(show))
+if (token === null) await attempt(() => asUserWithFactor(show))
+else {
+  byId('loading').hidden = true
+  byId('keeping').hidden = false
+  byId('step').hidden = false
+}

@@ -1,16 +1,25 @@
 import type { UserStore } from '../../application/ports/stores/user-store.ts'
+import { factorsAt } from '../../domain/factors.ts'
 import { asDeclared, type FieldRules } from '../../domain/fields.ts'
 import type { User } from '../../domain/user.ts'
 
+interface Present {
+  readonly fieldRules: FieldRules
+  readonly clock: () => Date
+}
+
 /**
- * The users of a store, with their fields as the settings declare them now. So a changed declaration needs no migration: a record
- * has the new form when it is read, and keeps it when it is written.
+ * The users of a store as they are now: with their fields as the settings declare them, and without factors whose reset is due.
+ * So neither needs a migration or a job: a record has the new form when it is read, and keeps it when it is written.
  */
-export function declaredUsers(users: UserStore, rules: FieldRules): UserStore {
-  if (rules.fields.size === 0) return users
-  const declared = (user: User): User => ({ ...user, fields: asDeclared(rules, user.fields) })
+export function presentUsers(users: UserStore, { fieldRules, clock }: Present): UserStore {
+  const present = (user: User): User => {
+    const fields = fieldRules.fields.size === 0 ? user.fields : asDeclared(fieldRules, user.fields)
+    const factors = factorsAt(user.factors, clock())
+    return fields === user.fields && factors === user.factors ? user : { ...user, fields, factors }
+  }
   const { insertAll } = users
-  const found = (user: User | null): User | null => (user === null ? null : declared(user))
+  const found = (user: User | null): User | null => (user === null ? null : present(user))
   return {
     find: async (id) => found(await users.find(id)),
     findByEmail: async (key) => found(await users.findByEmail(key)),
@@ -22,7 +31,7 @@ export function declaredUsers(users: UserStore, rules: FieldRules): UserStore {
     remove: (user, events, options) => users.remove(user, events, options),
     async list(limit, after) {
       const { items, next } = await users.list(limit, after)
-      return { items: items.map(declared), next }
+      return { items: items.map(present), next }
     },
     passwordSchemes: () => users.passwordSchemes(),
   }
