@@ -79,7 +79,9 @@ function accountRow(account) {
 function sessionRow(one) {
   const name = [one.browser, one.system].filter((part) => part !== null).join(', ') || 'Unknown browser'
   const used = new Date(one.last_used_at).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short' })
-  const row = element('li', {}, element('span', {}, element('b', {}, name), ` last used ${used}`))
+  const proof = one.level === 2 ? 'two factors' : { pwd: 'the password', provider: 'a provider' }[one.methods[0]]
+  const text = ` last used ${used}${proof === undefined ? '' : `, signed in by ${proof}`}`
+  const row = element('li', {}, element('span', {}, element('b', {}, name), text))
   if (one.is_current) {
     row.append(element('span', { class: 'badge good' }, 'this browser'))
     return row

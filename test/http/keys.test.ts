@@ -43,7 +43,7 @@ describe('public keys', () => {
       }
       const expected = { issuer: url, audience: 'portcullis:auth', typ: 'at+jwt', algorithms: [algorithm] }
       const { payload } = await jwtVerify(token, createLocalJWKSet(set), expected)
-      expect(payload).to.deep.include({ sub: id, client_id: 'jwt', tenant: 'default', amr: ['pwd'] })
+      expect(payload).to.deep.include({ sub: id, client_id: 'jwt', tenant: 'default', amr: ['pwd'], acr: '1' })
       expect(await statusOf(url, token)).to.equal(200)
       expect((await call(url, 'POST', '/auth/jwt/logout', { bearer: token })).status).to.equal(204)
       expect(await statusOf(url, token)).to.equal(401)

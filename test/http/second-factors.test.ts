@@ -69,7 +69,7 @@ describe('second factors', () => {
     const byJwt = await challenged(url, user.email)
     expect(byJwt.methods).to.deep.equal(['totp', 'recovery_code'])
     const token = tokenOf(await prove(url, { challenge: byJwt.challenge, code: codeFor(user) }))
-    expect(decodeJwt(token).amr).to.deep.equal(['pwd', 'otp', 'mfa'])
+    expect(decodeJwt(token)).to.deep.include({ amr: ['pwd', 'otp', 'mfa'], acr: '2' })
     expect((await me(token)).status).to.equal(200)
 
     pass(30)
@@ -83,6 +83,12 @@ describe('second factors', () => {
     const answer = await prove(url, { ...proof, cookie })
     expect(answer.status).to.equal(204)
     expect(cookiesOf(answer)).to.include('__Host-session')
+    const sessions = await call(url, 'GET', '/users/me/sessions', { bearer: token })
+    const levels = (sessions.body as { methods: string[]; level: number }[]).map(({ methods, level }) => [
+      methods,
+      level,
+    ]) // safe: asserted by the next line
+    expect(levels).to.deep.equal([[['pwd', 'otp', 'mfa'], 2]])
   })
 
   it('take each code and each challenge once, and a code of the step before or after', async () => {

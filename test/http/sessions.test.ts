@@ -71,6 +71,7 @@ describe('the sessions of users', () => {
     expect(listed.slice(1)).to.deep.equal([ofOther, ofFirst])
     expect(listed.map((one) => one.is_current)).to.deep.equal([false, false, true])
     expect(newest).to.deep.include({ network: '203.0.113.0/24', browser: 'Firefox', system: 'Linux' })
+    expect(newest).to.deep.include({ methods: ['pwd'], level: 1 })
     expect(newest?.last_used_at).to.equal(newest?.created_at)
     expect(Math.abs(Date.parse(newest?.created_at ?? '') - Date.now() - late)).to.be.below(60_000)
     expect(JSON.stringify(listed)).not.to.contain(cookie.split('=')[1])

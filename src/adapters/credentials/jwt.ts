@@ -1,5 +1,6 @@
 import { hash, type KeyObject } from 'node:crypto'
 import jsonwebtoken from 'jsonwebtoken'
+import { levelOf } from '../../application/factors/level.ts'
 import type { Credential, Credentials } from '../../application/ports/credentials.ts'
 import type { ExpiringIds } from '../../application/ports/stores/expiring-ids.ts'
 import { parseUserId } from '../../domain/ids.ts'
@@ -107,7 +108,7 @@ export function jwtCredentials(options: Options): Credentials {
       const gen = user.sessions.generation
       // RFC 7519 section 4.1, RFC 8176 section 1, OpenID Connect Core section 2, OpenID Connect Back-Channel Logout
       // section 2.4; `gen` and `tenant` are ours.
-      const login = { sid: sid ?? jti, auth_time: secondsOf(at), amr: methods }
+      const login = { sid: sid ?? jti, auth_time: secondsOf(at), amr: methods, acr: String(levelOf({ methods })) }
       const { shown } = user.fields
       const own = claimFields.flatMap((name) => (shown[name] == null ? [] : [[name, shown[name]] as const]))
       const claims = { ...Object.fromEntries(own), sub: user.id, aud: audience, iat, exp, jti, gen, tenant, ...login }

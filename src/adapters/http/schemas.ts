@@ -110,6 +110,10 @@ export const SessionsSchema = Type.Array(
       network: known('The shortened address of the login: an IPv4 /24 or an IPv6 /48'),
       browser: known('The browser of the login, such as `Firefox`'),
       system: known('The system of the login, such as `Windows`'),
+      methods: Type.Array(Type.String(), {
+        description: 'How the login was proved (RFC 8176), such as `pwd`; `provider`: at a provider; empty if unknown',
+      }),
+      level: Type.Integer({ description: '2 for a login with two factors, otherwise 1' }),
       is_current: Type.Boolean({ description: 'Whether it is the session of this request' }),
     },
     { additionalProperties: false },
@@ -117,7 +121,8 @@ export const SessionsSchema = Type.Array(
   { title: 'Sessions' },
 )
 
-export function sessionBody({ id, createdAt, usedAt, network, browser, system, isCurrent }: SessionView) {
+export function sessionBody({ id, createdAt, usedAt, isCurrent, ...view }: SessionView) {
+  const { network, browser, system, methods, level } = view
   return {
     id,
     created_at: createdAt.toISOString(),
@@ -125,6 +130,8 @@ export function sessionBody({ id, createdAt, usedAt, network, browser, system, i
     network,
     browser,
     system,
+    methods,
+    level,
     is_current: isCurrent,
   }
 }

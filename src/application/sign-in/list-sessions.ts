@@ -1,5 +1,6 @@
 import type { ClientTraits } from '../../domain/session.ts'
 import { isAlive, type User } from '../../domain/user.ts'
+import { levelOf } from '../factors/level.ts'
 import type { SessionStore } from '../ports/stores/session-store.ts'
 import { requireRight } from '../rights.ts'
 import type { By } from './authenticate.ts'
@@ -16,6 +17,10 @@ export interface SessionView extends ClientTraits {
   readonly createdAt: Date
   /** The last recorded use, at most 15 minutes before the real one. */
   readonly usedAt: Date
+  /** How the user was proved, as in `Session`. */
+  readonly methods: readonly string[]
+  /** How well the user was proved: 2 by two factors, otherwise 1. */
+  readonly level: 1 | 2
   /** Whether it is the session of this request. */
   readonly isCurrent: boolean
 }
@@ -38,8 +43,17 @@ export class ListSessions {
     // A new password, for example, ends sessions that the relay has not removed yet.
     const alive = sessions.filter((session) => isAlive(target, session))
     const current = by.type === undefined ? by.credential.id : null
-    return alive.map(({ digest: id, createdAt, seenAt, network, browser, system }) => {
-      return { id, createdAt, usedAt: seenAt, network, browser, system, isCurrent: id === current }
+    return alive.map(({ digest: id, createdAt, seenAt, network, browser, system, methods }) => {
+      const traits = { network, browser, system }
+      return {
+        id,
+        createdAt,
+        usedAt: seenAt,
+        ...traits,
+        methods,
+        level: levelOf({ methods }),
+        isCurrent: id === current,
+      }
     })
   }
 }

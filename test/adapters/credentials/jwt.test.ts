@@ -27,7 +27,19 @@ describe('a JWT', () => {
     const { value: token } = await credentials.issue(user, proof)
     const { header, payload } = jsonwebtoken.decode(token, { complete: true }) ?? {}
     expect(header).to.deep.equal({ alg: 'HS256', typ: 'JWT' })
-    expect(payload).to.have.all.keys('sub', 'aud', 'iat', 'exp', 'jti', 'gen', 'tenant', 'sid', 'auth_time', 'amr')
+    expect(payload).to.have.all.keys(
+      'sub',
+      'aud',
+      'iat',
+      'exp',
+      'jti',
+      'gen',
+      'tenant',
+      'sid',
+      'auth_time',
+      'amr',
+      'acr',
+    )
     const iat = new Date('2030-01-01T00:00:00Z').getTime() / 1000
     expect(payload).to.deep.include({
       sub: user.id,

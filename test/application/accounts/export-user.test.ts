@@ -26,9 +26,19 @@ describe('the export of a user', () => {
     const [account] = user.oauthAccounts
     const { id, email, isActive, isSuperuser, isVerified, isOwnerProved, createdAt } = user
     const { sealedAccessToken, sealedRefreshToken, refreshingUntil, ...link } = account ?? anAccount()
-    const { digest, seenAt: usedAt, network, browser, system } = session
+    const { digest, seenAt: usedAt, network, browser, system, methods } = session
     const flags = { isActive, isSuperuser, isVerified, hasPassword: true, isOwnerProved }
-    const listed = { id: digest, createdAt: session.createdAt, usedAt, network, browser, system, isCurrent: false }
+    const listed = {
+      id: digest,
+      createdAt: session.createdAt,
+      usedAt,
+      network,
+      browser,
+      system,
+      methods,
+      level: 1,
+      isCurrent: false,
+    }
     expect(exported).to.deep.equal({
       id,
       email,

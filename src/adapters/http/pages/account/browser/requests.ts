@@ -22,6 +22,8 @@ export interface StoredSession {
   readonly network: string | null
   readonly browser: string | null
   readonly system: string | null
+  readonly methods: readonly string[]
+  readonly level: 1 | 2
   readonly is_current: boolean
 }
 

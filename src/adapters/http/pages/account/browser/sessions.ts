@@ -12,17 +12,18 @@ export async function showSessions(): Promise<void> {
   byId('sessions').replaceChildren(...sessions.map(rowOf))
 }
 
-function rowOf({ id, browser, system, network, is_current: isCurrent, ...times }: StoredSession): HTMLElement {
+function rowOf({ id, browser, system, network, is_current: isCurrent, ...rest }: StoredSession): HTMLElement {
   const name = [browser, system].filter((part) => part !== null).join(', ') || texts.unknownBrowser
   const title = element('div', {}, element('b', {}, name))
   if (isCurrent) title.append(' ', element('span', { class: 'badge good' }, texts.thisBrowser))
-  const last = isCurrent ? null : ago(times.last_used_at)
+  const last = isCurrent ? null : ago(rest.last_used_at)
   const used = last === null ? texts.activeNow : filled(texts.lastUsed, { time: last })
-  const first = ago(times.created_at)
-  const parts = [network, used, first === null || first === last ? null : filled(texts.signedInAt, { time: first })]
+  const first = ago(rest.created_at)
+  const since = first === null || first === last ? null : filled(texts.signedInAt, { time: first })
+  const parts = [network, used, since, proofOf(rest)]
   const exact = [
-    filled(texts.lastUsed, { time: dateOf(times.last_used_at) }),
-    filled(texts.signedInAt, { time: dateOf(times.created_at) }),
+    filled(texts.lastUsed, { time: dateOf(rest.last_used_at) }),
+    filled(texts.signedInAt, { time: dateOf(rest.created_at) }),
   ]
   const details = parts.filter((part) => part !== null).join(' · ')
   title.append(element('p', { class: 'hint', title: exact.join(', ') }, details))
@@ -38,4 +39,11 @@ function rowOf({ id, browser, system, network, is_current: isCurrent, ...times }
     }),
   )
   return element('li', {}, title, button)
+}
+
+/** How the login was proved, in words; `null` if unknown. */
+function proofOf({ methods, level }: Pick<StoredSession, 'methods' | 'level'>): string | null {
+  if (level === 2) return texts.proofs.two
+  const proofs: Readonly<Record<string, string>> = texts.proofs
+  return methods.map((method) => proofs[method]).find((text) => text !== undefined) ?? null
 }

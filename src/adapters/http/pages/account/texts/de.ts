@@ -202,6 +202,7 @@ export const de: Texts = {
     ago: 'vor {time}',
     signedInAt: 'angemeldet {time}',
     lastUsed: 'zuletzt aktiv {time}',
+    proofs: { two: 'mit zwei Faktoren', pwd: 'mit Passwort', provider: 'über einen Anbieter' },
     endSession: 'Beenden',
     endSessionLabel: '{name} beenden, {used}',
     sessionEnded: '{name} ist abgemeldet.',

@@ -202,6 +202,8 @@ export const en = {
     ago: '{time} ago',
     signedInAt: 'signed in {time}',
     lastUsed: 'last active {time}',
+    /** How a login was proved. */
+    proofs: { two: 'by two factors', pwd: 'by password', provider: 'by a provider' },
     endSession: 'End',
     endSessionLabel: 'End {name}, {used}',
     sessionEnded: '{name} is signed out.',
