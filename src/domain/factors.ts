@@ -8,6 +8,8 @@ export interface Factors {
   readonly recovery: RecoveryCodes | null
   /** When all of them go, in milliseconds since 1970, for a user who has lost them. `null`: nobody has asked for this. */
   readonly resetAt: number | null
+  /** The `sid` of the login that added the first factor: it has shown both. Absent after an import. */
+  readonly enrolledSid?: string
 }
 
 export interface Totp {

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { acts, requireRight } from '../../src/application/rights.ts'
 import type { By } from '../../src/application/sign-in/authenticate.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
-import { aCredential, aUser } from '../../src/testing/builders.ts'
+import { aCredential, aUser, someFactors } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 
 describe('the right to act on an account', () => {
@@ -52,6 +52,14 @@ describe('the right to act on an account', () => {
       other: Object.values(logins).map((by) => refusalOf(needs, by, act, other)),
     }))
     expect(seen).to.deep.equal(table)
+  })
+
+  it('to change the factors of a user who has one needs a login with it', () => {
+    const by = login(false, 1)
+    const factors = someFactors()
+    expect(refusalOf(needs, by, 'change_factors', { ...by.user, factors })).to.equal('SECOND_FACTOR_REQUIRED')
+    const proved = { ...by, credential: { ...by.credential, methods: ['pwd', 'otp', 'mfa'] } }
+    expect(refusalOf(needs, proved, 'change_factors', { ...by.user, factors })).to.equal(may)
   })
 
   it('ends after 900 seconds for the own deletion and second factors, if the settings do not say when a login is fresh', () => {

@@ -82,8 +82,15 @@ export default [
     file: 'src/application/rights.ts',
     text: "demanded.includes('second_factor') && lacksFactor(target, by.credential)",
     replacement: "demanded.includes('second_factor') && lacksFactor(target, by.credential) && by.user.isSuperuser",
-    tests: flow,
-    only: 'recent login with the factor',
+    tests: ['test/application/rights.test.ts'],
+    only: 'who has one needs a login with it',
+  },
+  {
+    title: 'every login has shown the factor that one of them has added',
+    file: 'src/application/factors/level.ts',
+    text: 'factors.enrolledSid === sid &&',
+    replacement: 'factors.enrolledSid !== undefined &&',
+    tests: ['test/application/factors/level.test.ts'],
   },
   {
     title: 'wrong codes of strangers are not counted',

@@ -48,7 +48,8 @@ export class ConfirmTotp {
     const outcome = await changeUser.execute(id, async (fresh) => {
       if (!(await speaksFor(fresh, by))) throw new Refusal('UNAUTHORIZED')
       if (fresh.factors.totp !== null) throw new Refusal('FACTOR_ALREADY_EXISTS')
-      const user = { ...endSessions(fresh, now, by.credential.sid), factors: { ...noFactors, totp, recovery } }
+      const factors = { ...noFactors, totp, recovery, enrolledSid: by.credential.sid }
+      const user = { ...endSessions(fresh, now, by.credential.sid), factors }
       const metadata = eventMetadata(this.#needs, input, actorOf(by))
       const event = updatedEvent(user, { factorAdded: 'totp' }, metadata, { sessionsEnded: true })
       return { type: 'replace', user, events: [event] }

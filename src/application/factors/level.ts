@@ -9,6 +9,17 @@ export function lacksFactor(user: Pick<User, 'factors'>, login: { readonly metho
   return hasFactor(user) && levelOf(login) < 2
 }
 
+/**
+ * How a login was proved. The login that added the first factor has shown it, too. The record says so, because a JWT cannot change,
+ * and a stored session could end while it is written.
+ */
+export function provedMethods(
+  { factors }: Pick<User, 'factors'>,
+  { sid, methods }: { readonly sid: string; readonly methods: readonly string[] },
+): readonly string[] {
+  return factors.enrolledSid === sid && !methods.includes(twoFactors) ? [...methods, twoFactors] : methods
+}
+
 /** How well a login was proved: 2 by two factors, otherwise 1. */
 export function levelOf({ methods }: { readonly methods: readonly string[] }): 1 | 2 {
   return methods.includes(twoFactors) ? 2 : 1

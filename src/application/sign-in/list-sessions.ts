@@ -1,6 +1,6 @@
 import type { ClientTraits } from '../../domain/session.ts'
 import { isAlive, type User } from '../../domain/user.ts'
-import { levelOf } from '../factors/level.ts'
+import { levelOf, provedMethods } from '../factors/level.ts'
 import type { SessionStore } from '../ports/stores/session-store.ts'
 import { requireRight } from '../rights.ts'
 import type { By } from './authenticate.ts'
@@ -43,8 +43,10 @@ export class ListSessions {
     // A new password, for example, ends sessions that the relay has not removed yet.
     const alive = sessions.filter((session) => isAlive(target, session))
     const current = by.type === undefined ? by.credential.id : null
-    return alive.map(({ digest: id, createdAt, seenAt, network, browser, system, methods }) => {
+    return alive.map((session) => {
+      const { digest: id, createdAt, seenAt, network, browser, system } = session
       const traits = { network, browser, system }
+      const methods = provedMethods(target, session)
       return {
         id,
         createdAt,

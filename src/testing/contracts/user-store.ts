@@ -23,7 +23,7 @@ const byId = (one: User, other: User): number => one.id.length - other.id.length
 export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
   on('gives back every field of a user as it was inserted', async ({ store: { users }, second }) => {
     for (const user of [
-      aUser({ isSuperuser: true, factors: someFactors() }),
+      aUser({ isSuperuser: true, factors: { ...someFactors(), enrolledSid: 'sid' } }),
       aUser({ isActive: false, isSuperuser: false, isVerified: false }),
       aUser({ passwordHash: null, sessions: { generation: 0, keptSid: null }, endedUntil: null, imported: null }),
     ]) {

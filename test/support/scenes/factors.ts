@@ -19,7 +19,7 @@ export interface Enrolled {
   readonly email: string
   readonly secret: string
   readonly recoveryCodes: readonly string[]
-  /** The bearer token of the login that has added the factor. It was proved by the password alone. */
+  /** The bearer token of the login that has added the factor. It counts as proved by both factors. */
   readonly bearer: string
 }
 
