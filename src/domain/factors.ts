@@ -36,6 +36,14 @@ export function factorsAt(factors: Factors, now: Date): Factors {
   return factors.resetAt !== null && factors.resetAt <= now.getTime() ? noFactors : factors
 }
 
+/** The method of a login with two factors (RFC 8176 section 2). */
+export const twoFactors = 'mfa'
+
+/** How well a login was proved: 2 by two factors, otherwise 1. */
+export function levelOf({ methods }: { readonly methods: readonly string[] }): 1 | 2 {
+  return methods.includes(twoFactors) ? 2 : 1
+}
+
 export const hasFactor = ({ factors }: { readonly factors: Factors }): boolean => factors.totp !== null
 
 /** The text to which `Totp.sealedSecret` is bound, so that it opens for its user alone. */

@@ -78,6 +78,25 @@ describe('every way to log in', () => {
     expect(answer.status).to.equal(200)
   })
 
+  it('asks for nothing more after a sign-in at a provider that is trusted to have asked', async () => {
+    const trusted = await AcmeSite.start(
+      { ASSOCIATE_BY_EMAIL: 'true', TRUSTS_SECOND_FACTOR: 'true' },
+      { PORTCULLIS_ROUTERS__FACTORS__ENABLED: 'true' },
+    )
+    try {
+      const { url } = trusted.service
+      const { email, bearer } = await enrolled(url, 'ada@example.com', () => new Date(Date.now() + trusted.late))
+      await trusted.verify(email, { bearer })
+      const { status, body } = await trusted.travel(aPerson({ email, email_verified: true }))
+      expect(status).to.equal(200)
+      const token = decodeJwt((body as { access_token: string }).access_token) // safe: asserted by the next line
+      expect(token).to.deep.include({ amr: ['provider', 'mfa'], acr: '2' })
+      await challenged(url, email)
+    } finally {
+      await trusted.stop()
+    }
+  })
+
   it('keeps a challenge from the callback of a provider, which takes any state', async () => {
     const { url } = site.service
     const now = () => new Date(Date.now() + site.late)

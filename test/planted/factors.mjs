@@ -93,6 +93,14 @@ export default [
     tests: ['test/application/factors/level.test.ts'],
   },
   {
+    title: 'every provider is trusted to have asked for two factors',
+    file: 'src/application/oauth/finish-oauth.ts',
+    text: "policy.trustsSecondFactor ? ['provider', twoFactors] : ['provider']",
+    replacement: "['provider', twoFactors]",
+    tests: ['test/http/second-factor-doors.test.ts'],
+    only: 'gives no credential before',
+  },
+  {
     title: 'wrong codes of strangers are not counted',
     file: 'src/application/limits/counted-limits.ts',
     text: "[counterOf(this.#needs, 'factorsPerAccount', account), closing]",

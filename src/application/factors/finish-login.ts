@@ -1,6 +1,7 @@
 import { type Actor, nobody, person } from '../../domain/actor.ts'
 import { emailKey } from '../../domain/email.ts'
 import { accountEvent } from '../../domain/events.ts'
+import { twoFactors } from '../../domain/factors.ts'
 import { jsonId } from '../../domain/ids.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { unknownTraits } from '../../domain/session.ts'
@@ -17,7 +18,6 @@ import {
   type LoginResult,
 } from '../sign-in/complete-login.ts'
 import { type Challenges, type FactorMethod, stillProves } from './challenges.ts'
-import { twoFactors } from './level.ts'
 import { type UseFactorNeeds, useFactor } from './use-factor.ts'
 
 interface Needs extends CompleteLoginNeeds, UseFactorNeeds {

@@ -1,8 +1,5 @@
-import { hasFactor } from '../../domain/factors.ts'
+import { hasFactor, levelOf, twoFactors } from '../../domain/factors.ts'
 import type { User } from '../../domain/user.ts'
-
-/** The method of a login with two factors (RFC 8176 section 2). */
-export const twoFactors = 'mfa'
 
 /** Whether the user has a second factor, and the login was without it. */
 export function lacksFactor(user: Pick<User, 'factors'>, login: { readonly methods: readonly string[] }): boolean {
@@ -18,9 +15,4 @@ export function provedMethods(
   { sid, methods }: { readonly sid: string; readonly methods: readonly string[] },
 ): readonly string[] {
   return factors.enrolledSid === sid && !methods.includes(twoFactors) ? [...methods, twoFactors] : methods
-}
-
-/** How well a login was proved: 2 by two factors, otherwise 1. */
-export function levelOf({ methods }: { readonly methods: readonly string[] }): 1 | 2 {
-  return methods.includes(twoFactors) ? 2 : 1
 }

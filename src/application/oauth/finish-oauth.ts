@@ -1,6 +1,7 @@
 import type { Actor } from '../../domain/actor.ts'
 import { type Email, emailKey, objectionToNewAddress } from '../../domain/email.ts'
 import { updatedEvent } from '../../domain/events.ts'
+import { twoFactors } from '../../domain/factors.ts'
 import type { GivenFields } from '../../domain/field-types.ts'
 import { checkFields, doors, faultOfBytes, newFields, noFieldRules } from '../../domain/fields.ts'
 import type { NewId, UserId } from '../../domain/ids.ts'
@@ -54,6 +55,8 @@ export interface OAuthPolicy {
   /** New users count as verified if the provider vouches for the address. */
   readonly verifiedByDefault: boolean
   readonly requiresVerification: boolean
+  /** A sign-in at the provider counts as two factors, and so no login asks for ours. */
+  readonly trustsSecondFactor: boolean
 }
 
 interface SignIn extends CausingRequest {
@@ -104,7 +107,7 @@ export class FinishOAuth {
     const { requiresVerification } = policy
     const client = { caller, traits, browser, isRegistration: isNew }
     const by = actorOf(provider)
-    const proved = { user, backend, methods: ['provider'], by }
+    const proved = { user, backend, methods: policy.trustsSecondFactor ? ['provider', twoFactors] : ['provider'], by }
     const login = { ...client, ...proved, requestId, languages, requiresVerification }
     return await completeLogin(this.#needs, login)
   }

@@ -1,6 +1,7 @@
+import { levelOf } from '../../domain/factors.ts'
 import type { ClientTraits } from '../../domain/session.ts'
 import { isAlive, type User } from '../../domain/user.ts'
-import { levelOf, provedMethods } from '../factors/level.ts'
+import { provedMethods } from '../factors/level.ts'
 import type { SessionStore } from '../ports/stores/session-store.ts'
 import { requireRight } from '../rights.ts'
 import type { By } from './authenticate.ts'

@@ -69,12 +69,12 @@ export function mountedProviders(
   function mounted(name: string, own: ProviderSettings): MountedProvider {
     const provider = built.get(name)
     if (provider === undefined) throw new Error(`the provider ${name} is not built`)
-    const { associateByEmail, verifiedByDefault, requiresVerification, redirects } = own
+    const { associateByEmail, verifiedByDefault, requiresVerification, trustsSecondFactor, redirects } = own
     const pages = { login: own.redirectUrl, link: own.redirectUrlAssociate }
     const prefixes = { login: own.prefix, link: own.associatePrefix }
     return {
       provider,
-      policy: { associateByEmail, verifiedByDefault, requiresVerification },
+      policy: { associateByEmail, verifiedByDefault, requiresVerification, trustsSecondFactor },
       redirectUri: (flow) => pages[flow] ?? `${publicUrl}${prefixes[flow]}/callback`,
       redirects,
       checkedReturn: (given) =>

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { levelOf, provedMethods } from '../../../src/application/factors/level.ts'
+import { provedMethods } from '../../../src/application/factors/level.ts'
+import { levelOf } from '../../../src/domain/factors.ts'
 import { aCredential, aUser, someFactors } from '../../../src/testing/builders.ts'
 
 describe('the level of a login', () => {

@@ -35,7 +35,12 @@ const provider: OAuthProvider = {
   identify: async () => identity,
   refresh: async () => identity.tokens,
 }
-const policy = { associateByEmail: true, verifiedByDefault: false, requiresVerification: false }
+const policy = {
+  associateByEmail: true,
+  verifiedByDefault: false,
+  requiresVerification: false,
+  trustsSecondFactor: false,
+}
 
 /** A text without rules. */
 const declared: FieldSettings = {

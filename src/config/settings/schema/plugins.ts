@@ -129,6 +129,11 @@ export const mounting = {
     default: false,
     description: 'New users are verified, if the provider vouches for the address.',
   }),
+  trustsSecondFactor: Type.Boolean({
+    default: false,
+    description:
+      'A sign-in at this provider counts as two factors, so nobody is asked for a second one here. Only for a provider that asks every user for two (`docs/second-factors.md`).',
+  }),
   requiresVerification: verifiedOnly('Refuses users without a verified address.'),
   associateRequiresVerification: verifiedOnly(
     'The routes that link accounts refuse users without a verified address: 403.',
