@@ -54,12 +54,14 @@ describe('the right to act on an account', () => {
     expect(seen).to.deep.equal(table)
   })
 
-  it('to change the factors of a user who has one needs a login with it', () => {
+  it('to the factors of a user who has one needs a login with it', () => {
     const by = login(false, 1)
-    const factors = someFactors()
-    expect(refusalOf(needs, by, 'change_factors', { ...by.user, factors })).to.equal('SECOND_FACTOR_REQUIRED')
     const proved = { ...by, credential: { ...by.credential, methods: ['pwd', 'otp', 'mfa'] } }
-    expect(refusalOf(needs, proved, 'change_factors', { ...by.user, factors })).to.equal(may)
+    const target = { ...by.user, factors: someFactors() }
+    for (const act of ['change_factors', 'keep_factors'] as const) {
+      expect(refusalOf(needs, by, act, target)).to.equal('SECOND_FACTOR_REQUIRED')
+      expect(refusalOf(needs, proved, act, target)).to.equal(may)
+    }
   })
 
   it('ends after 900 seconds for the own deletion and second factors, if the settings do not say when a login is fresh', () => {

@@ -50,8 +50,8 @@ export default [
     file: 'src/application/rights.ts',
     text: "keep_factors: { own: ['second_factor']",
     replacement: 'keep_factors: { own: []',
-    tests: ['test/http/factor-reset.test.ts'],
-    only: 'not by an old one',
+    tests: ['test/application/rights.test.ts'],
+    only: 'who has one needs a login with it',
   },
   {
     title: 'a reset of factors takes effect at once',
