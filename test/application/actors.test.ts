@@ -34,7 +34,7 @@ async function scene() {
     hasher: quickHasher,
     policy: { minLength: 0, isCommon: () => false },
     eventHandlers: recording(undefined, 'deletion_requested'),
-    deviceTokens: { idOf: () => null },
+    deviceTokens: { idOf: () => null, issue: () => 'a device token' },
     newId,
     freshLoginSeconds: null,
     requiresSession: false,

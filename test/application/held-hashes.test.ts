@@ -63,7 +63,7 @@ async function scene(verdict: 'match' | 'match_needs_rehash', fields: Partial<Us
     changeUser,
     hasher,
     limits: unlimited,
-    deviceTokens: { idOf: () => null },
+    deviceTokens: { idOf: () => null, issue: () => 'a device token' },
     eventHandlers: { ...recordedHandlers(), handles: () => false },
     clock,
     newId,

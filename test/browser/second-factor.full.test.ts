@@ -21,7 +21,11 @@ describe('the pages for a second factor in a browser', () => {
 
   before(async function () {
     needsBrowser(this)
-    const env = { PORTCULLIS_STORES__USERS__KIND: 'memory', PORTCULLIS_ROUTERS__FACTORS__ENABLED: 'true' }
+    const env = {
+      PORTCULLIS_STORES__USERS__KIND: 'memory',
+      PORTCULLIS_ROUTERS__FACTORS__ENABLED: 'true',
+      PORTCULLIS_SECURITY__TRUSTED_BROWSER_DAYS: '30',
+    }
     service = await startTestService(env, { clock: now })
     browser = await launchBrowser()
   })
@@ -85,8 +89,23 @@ describe('the pages for a second factor in a browser', () => {
       await signIn(email)
       await says('#title', step)
       await page.fill('#code', recoveryCode)
+      await page.check('#trust_browser')
+      await watched.expectAccessible('the code, in a trusted browser')
       await page.keyboard.press('Enter')
       await says('#factor-state', app)
+
+      await signIn(email)
+      await says('#factor-state', app)
+      await page.goto(`${service.url}/account/factors`)
+      await page.click('#remove')
+      await page.waitForURL('**/account/sign-in?**')
+      late += 30_000
+      await page.fill('#username', email)
+      await page.fill('#password', goodPassword)
+      await page.keyboard.press('Enter')
+      await says('#title', step)
+      await page.fill('#code', codeOf(secret, now()))
+      await page.keyboard.press('Enter')
       await page.goto(`${service.url}/account/factors`)
       await says('#codes-left', '9')
       await watched.expectAccessible('/account/factors with an app')

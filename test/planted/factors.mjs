@@ -46,6 +46,14 @@ export default [
     only: 'complete the login of each backend',
   },
   {
+    title: 'a browser stays trusted after a logout everywhere',
+    file: 'src/application/factors/trusted-browsers.ts',
+    text: '[id, deviceId, sessions.generation, factors.totp?.addedAt]',
+    replacement: '[id, deviceId, factors.totp?.addedAt]',
+    tests: ['test/http/trusted-browsers.test.ts'],
+    only: 'after a logout everywhere',
+  },
+  {
     title: 'an old login stops the reset of factors',
     file: 'src/application/rights.ts',
     text: "keep_factors: { own: ['second_factor']",

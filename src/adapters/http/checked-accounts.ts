@@ -84,6 +84,7 @@ const { is_active, is_superuser, is_verified, current_password, ...changes } = U
 const challenge = text('Of the login')
 const method = Type.Enum([...factorMethods])
 const code = text('Of the second factor')
+const flag = Type.Optional(Type.Boolean())
 const flags = { isActive: is_active, isSuperuser: is_superuser, isVerified: is_verified }
 const requireUpdate = requiring({ ...changes, ...flags, fields, currentPassword: current_password, caller, ...request })
 
@@ -93,10 +94,13 @@ const checks = {
   createSuperuser: checkOf<CreateSuperuser>({ email, password, fields, ...request }),
   promoteUser: checkOf<PromoteUser>({ ...EmailBody.properties, ...request }),
   logIn: checkOf<LogIn>(
-    { password: LoginForm.properties.password, caller, traits, browser, ...request },
+    { password: LoginForm.properties.password, caller, traits, browser, asksFactor: flag, ...request },
     requireBackend,
   ),
-  finishLogin: checkOf<FinishLogin>({ challenge, method, code, caller, traits, browser, ...request }, requireBackend),
+  finishLogin: checkOf<FinishLogin>(
+    { challenge, method, code, caller, traits, browser, trustsBrowser: flag, ...request },
+    requireBackend,
+  ),
   requestToken: checkOf<RequestToken>({ ...EmailBody.properties, purpose, device, ...request }),
   resetPassword: checkOf<ResetPassword>({ ...ResetPasswordBody.properties, client, ...request }),
   rejectAccount: checkOf<RejectAccount>({ ...VerifyBody.properties, ...request }),

@@ -191,7 +191,9 @@ export const LoginForm = Type.Object(
     username: text('The e-mail address'),
     password: text('The password'),
     grant_type: Type.Optional(Type.String({ pattern: '^password$', description: '`password`, or absent' })),
-    scope: Type.Optional(Type.String({ description: 'Ignored' })),
+    scope: Type.Optional(
+      Type.String({ description: '`second_factor` asks for it in a trusted browser, too. Any other text is ignored' }),
+    ),
     client_id: Type.Optional(Type.String({ description: 'Ignored' })),
     client_secret: Type.Optional(Type.String({ description: 'Ignored' })),
   },

@@ -38,7 +38,15 @@ export class FinishLogin {
    * record that has changed since.
    */
   async execute(
-    input: CausingRequest & LoginClient & { challenge: string; method: FactorMethod; code: string; backend: Backend },
+    input: CausingRequest &
+      LoginClient & {
+        challenge: string
+        method: FactorMethod
+        code: string
+        backend: Backend
+        /** Whether later logins in this browser need no second factor for a time. */
+        trustsBrowser?: boolean
+      },
   ): Promise<LoginResult> {
     const needs = this.#needs
     const { challenge, method, code, backend, browser = null, caller, traits, requestId, languages } = input
@@ -72,7 +80,9 @@ export class FinishLogin {
     await needs.challenges.end(held)
     const { requiresVerification } = held
     const methods = [...new Set([...held.methods, 'otp', twoFactors])]
-    return await completeLogin(needs, { user, backend, methods, requiresVerification, caller, traits, ...request })
+    const { trustsBrowser } = input
+    const login = { user, backend, methods, requiresVerification, trustsBrowser, caller, traits, ...request }
+    return await completeLogin(needs, login)
   }
 
   /** Somebody knows the password. The owner learns it, unless it was the owner who mistyped the code. */

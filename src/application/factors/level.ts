@@ -16,3 +16,11 @@ export function provedMethods(
 ): readonly string[] {
   return factors.enrolledSid === sid && !methods.includes(twoFactors) ? [...methods, twoFactors] : methods
 }
+
+/** The method of a login without the second factor in a browser that the user trusts. Its level is 1. */
+export const trustedBrowser = 'trusted_browser'
+
+/** Whether a login has to ask for the second factor first. */
+export function mustAskFactor(user: Pick<User, 'factors'>, login: { readonly methods: readonly string[] }): boolean {
+  return lacksFactor(user, login) && !login.methods.includes(trustedBrowser)
+}

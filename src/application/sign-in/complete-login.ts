@@ -1,5 +1,5 @@
 import type { Actor } from '../../domain/actor.ts'
-import { type Email, emailKey } from '../../domain/email.ts'
+import { emailKey } from '../../domain/email.ts'
 import { type AccountEvent, accountEvent } from '../../domain/events.ts'
 import { jsonId } from '../../domain/ids.ts'
 import { Refusal, Unavailable } from '../../domain/refusal.ts'
@@ -8,7 +8,8 @@ import type { User } from '../../domain/user.ts'
 import { type ChangeUser, QueueFull } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import { type Challenges, type FactorMethod, methodsOf } from '../factors/challenges.ts'
-import { lacksFactor } from '../factors/level.ts'
+import { mustAskFactor, trustedBrowser } from '../factors/level.ts'
+import type { TrustedBrowsers } from '../factors/trusted-browsers.ts'
 import type { Caller, Limits } from '../limits/limits.ts'
 import type { IssuedCredential } from '../ports/credentials.ts'
 import type { DeviceTokens } from '../ports/device-tokens.ts'
@@ -21,7 +22,9 @@ export interface CompleteLoginNeeds extends MetadataNeeds {
   challenges?: Pick<Challenges, 'open'>
   changeUser: ChangeUser
   eventHandlers: EventHandlers
-  deviceTokens: Pick<DeviceTokens, 'idOf'>
+  deviceTokens: Pick<DeviceTokens, 'idOf' | 'issue'>
+  /** Absent where no browser is trusted. */
+  trustedBrowsers?: Pick<TrustedBrowsers, 'isTrusted' | 'trust'>
   limits: Pick<Limits, 'mayTell'>
   loginTimes: Pick<LoginTimes, 'recordLogin'>
   warnOfDropped: (dropped: DroppedEvents) => void
@@ -64,6 +67,10 @@ interface Login extends CausingRequest, LoginClient {
   readonly requiresVerification?: boolean
   /** The actor of the events; by default the user in the new login. */
   readonly by?: Actor
+  /** Whether to ask for the second factor in a trusted browser, too. */
+  readonly asksFactor?: boolean | undefined
+  /** Whether later logins in this browser need no second factor for a time. */
+  readonly trustsBrowser?: boolean | undefined
   /** Whether this request has created the user. */
   readonly isRegistration?: boolean
 }
@@ -81,25 +88,29 @@ export interface SecondFactorRequired {
 export interface Granted {
   readonly type: 'granted'
   readonly issued: IssuedCredential
-  /** The address of the user, for a device token. */
-  readonly email: Email
+  /** The device token that the browser gets; `null` if it keeps the one that it has. */
+  readonly device: string | null
 }
 
 /**
  * Every way to log in ends here after it has proved the user, and no other place issues credentials.
  *
- * Issues one if the user may log in through this backend and has no second factor, or has shown it. Then it records the time of the login, and writes the login's events that have
- * a handler. It only warns if the time is not recorded or the queue of events is full: otherwise a failing handler would lock its
- * user out.
+ * Issues one if the user may log in through this backend and has no second factor, has shown it, or trusts the browser. Then it records
+ * the time of the login, and writes the login's events that have a handler. It only warns if the time is not recorded or the queue
+ * of events is full: otherwise a failing handler would lock its user out.
  */
 export async function completeLogin(needs: CompleteLoginNeeds, login: Login): Promise<LoginResult> {
-  const { user, backend, methods, app, requestId, requiresVerification = false, traits = unknownTraits } = login
+  const { user, backend, app, requestId, requiresVerification = false, traits = unknownTraits } = login
   if (!user.isActive) throw new Refusal('LOGIN_BAD_CREDENTIALS')
   if ((requiresVerification || backend.requiresVerification) && !user.isVerified) {
     throw new Refusal('LOGIN_USER_NOT_VERIFIED')
   }
 
-  if (lacksFactor(user, { methods })) {
+  const device = login.caller?.device ?? null
+  const mustAsk = mustAskFactor(user, login)
+  const isTrusted = mustAsk && !login.asksFactor && (await needs.trustedBrowsers?.isTrusted(user, device)) === true
+  const methods = isTrusted ? [...login.methods, trustedBrowser] : login.methods
+  if (mustAsk && !isTrusted) {
     const { challenges } = needs
     if (challenges === undefined) throw new Unavailable('a user has a second factor, and the needs have no challenges')
     const { caller, browser = null } = login
@@ -114,7 +125,9 @@ export async function completeLogin(needs: CompleteLoginNeeds, login: Login): Pr
     backend.credentials.issue(user, { at: login.provedAt ?? at, methods, ...(app !== undefined && { app }) }, traits),
     needs.loginTimes.recordLogin(user.id, at).catch((err: unknown) => needs.warnOfUnrecorded({ err, requestId })),
   ])
-  const granted: LoginResult = { type: 'granted', issued, email: user.email }
+  const newDevice = isTrusted ? null : needs.deviceTokens.issue(emailKey(user.email))
+  if (login.trustsBrowser && newDevice !== null) await needs.trustedBrowsers?.trust(user, newDevice)
+  const granted: LoginResult = { type: 'granted', issued, device: newDevice }
   const isHandled = needs.eventHandlers.handles('logged_in')
   const isNew = await isNewSignIn(needs, login)
   if (!isHandled && !isNew) return granted

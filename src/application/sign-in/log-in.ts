@@ -37,11 +37,12 @@ export class LogIn {
    *
    * @param input.email `null` for a text that is no address; refused after the same work
    * @param input.name the typed text, which may be a login name of the backend if it is no address
+   * @param input.asksFactor asks for the second factor in a trusted browser, too
    */
   async execute(
-    input: CausingRequest & LoginClient & LoginNames & { password: string; backend: Backend },
+    input: CausingRequest & LoginClient & LoginNames & { password: string; backend: Backend; asksFactor?: boolean },
   ): Promise<LoginResult> {
-    const { password, backend, caller, traits, browser, requestId, languages } = input
+    const { password, backend, caller, traits, browser, asksFactor, requestId, languages } = input
     const { client, device } = caller ?? unknownCaller
     const { account, find } = this.#named(input)
 
@@ -51,7 +52,7 @@ export class LogIn {
     if (verified === null) throw new Refusal('LOGIN_BAD_CREDENTIALS')
     const { user, needsRehash } = verified
     if (needsRehash) await this.#rehash(user, password, client)
-    const login = { user, backend, methods: ['pwd'], caller, traits, browser, requestId, languages }
+    const login = { user, backend, methods: ['pwd'], caller, traits, browser, asksFactor, requestId, languages }
     return await completeLogin(this.#needs, login)
   }
 

@@ -10,6 +10,7 @@ import { passwordValidation } from '../../application/accounts/password-validati
 import { HandlerSink, type NamedHandlers } from '../../application/deliveries/handler-sink.ts'
 import { SessionsSink } from '../../application/deliveries/sessions-sink.ts'
 import { Challenges } from '../../application/factors/challenges.ts'
+import { TrustedBrowsers } from '../../application/factors/trusted-browsers.ts'
 import { CountedLimits } from '../../application/limits/counted-limits.ts'
 import { countersOfSecrets } from '../../application/limits/counters-of-secrets.ts'
 import { unlimited } from '../../application/limits/limits.ts'
@@ -56,7 +57,7 @@ export function portsOf(settings: Settings, opened: Opened) {
   const limiter = countersOfSecrets(opened.limiter)
   const devices = deviceTokens(keyRing.deviceTokenKey, clock, keyRing.former.deviceTokenKeys)
   const lifetimes = lifetimesOf(settings)
-  const { maxOpenJourneys } = settings.security
+  const { maxOpenJourneys, trustedBrowserDays } = settings.security
   const counted = { limiter, keyRing, deviceTokens: devices, figures: settings.limits, clock, attacked, withheld }
   const handlerTimeoutSeconds = settings.handlers.timeoutSeconds
   const { expiringIds } = users
@@ -90,6 +91,7 @@ export function portsOf(settings: Settings, opened: Opened) {
     maxOpenJourneys,
     challenges: new Challenges({ ...others, limiter, keyRing, newToken, maxOpenJourneys }),
     factorCodes: factorCodes(settings.pages.name ?? 'Portcullis'),
+    trustedBrowsers: new TrustedBrowsers({ expiringIds, deviceTokens: devices, keyRing, clock, trustedBrowserDays }),
     factorResetHours: settings.security.factorResetHours,
     lifetimes,
     leaseSeconds: settings.events.leaseSeconds,

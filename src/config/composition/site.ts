@@ -29,6 +29,7 @@ export function siteOf({ settings, ports }: Tenant, publicUrl: string): Site {
     color,
     css,
     minPasswordLength: passwords.minLength,
+    trustedBrowserDays: settings.security.trustedBrowserDays,
     allowedOrigins: http.allowedOrigins,
     hasApps: hasApps(settings),
     allowsDeletion: users.selfDeletion,

@@ -87,7 +87,7 @@ async function scene() {
     eventHandlers: recordedHandlers(() => void writes.push('a handler')),
     newId,
     freshLoginSeconds: null,
-    deviceTokens: { idOf: () => null },
+    deviceTokens: { idOf: () => null, issue: () => 'a device token' },
     requiresSession: true,
     providerNames: new Set<string>(),
     reportProvider: () => undefined,

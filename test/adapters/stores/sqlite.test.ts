@@ -189,7 +189,7 @@ describe('the SQLite store', () => {
       loginTimes,
       changeUser: changeUserOf(users),
       eventHandlers: recording(() => {}, 'logged_in'),
-      deviceTokens: { idOf: () => null },
+      deviceTokens: { idOf: () => null, issue: () => 'a device token' },
       limits: unlimited,
       clock: at.clock,
       newId,

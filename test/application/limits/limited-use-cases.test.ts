@@ -62,7 +62,7 @@ async function scene() {
     eventHandlers: recordedHandlers(),
     newId,
     freshLoginSeconds: null,
-    deviceTokens: { idOf: () => null },
+    deviceTokens: { idOf: () => null, issue: () => 'a device token' },
   }
   const user = aUser({
     isSuperuser: true,

@@ -105,7 +105,7 @@ describe('FinishOAuth', () => {
           clock,
           newId,
           limits: unlimited,
-          deviceTokens: { idOf: () => null },
+          deviceTokens: { idOf: () => null, issue: () => 'a device token' },
           wakeRelay: () => void woken++,
           loginTimes: { recordLogin: async () => undefined },
           warnOfDropped() {},

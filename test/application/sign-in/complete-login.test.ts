@@ -35,7 +35,7 @@ async function scene() {
   const needs = {
     changeUser: changeUserOf(users),
     eventHandlers: recording(),
-    deviceTokens: { idOf: () => null },
+    deviceTokens: { idOf: () => null, issue: () => 'a device token' },
     limits: unlimited,
     clock,
     newId,

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { IssueCode } from '../../../application/apps/issue-code.ts'
 import { AppCodeRefused, type RedeemCode } from '../../../application/apps/redeem-code.ts'
-import { lacksFactor } from '../../../application/factors/level.ts'
+import { mustAskFactor } from '../../../application/factors/level.ts'
 import type { Authenticated } from '../../../application/sign-in/authenticate.ts'
 import { Refusal } from '../../../domain/refusal.ts'
 import { endpoint, type Incoming, type Router } from '../endpoint.ts'
@@ -135,7 +135,7 @@ export const appsRouter: Router<UseOfApps> = {
         const by = signedIn(incoming.by)
         const signIn = (another: boolean) => signInPage(publicUrl, query, another)
         // A user who has got a second factor in this login shows it now, because the code gives a login with it.
-        const isTooWeak = by !== null && lacksFactor(by.user, by.credential)
+        const isTooWeak = by !== null && mustAskFactor(by.user, by.credential)
         if (by === null || (isTooWeak && prompt === 'none')) {
           return prompt === 'none' ? refuse(back, 'login_required', 'nobody is signed in') : seeOther(signIn(false))
         }
@@ -158,7 +158,7 @@ export const appsRouter: Router<UseOfApps> = {
       async handle(incoming, { issueCode, apps }: UseOfApps) {
         const asked = authorizationRequest(new URLSearchParams(incoming.body.query), apps.byName)
         const by = signedIn(incoming.by)
-        if (by === null || lacksFactor(by.user, by.credential)) throw new Refusal('UNAUTHORIZED')
+        if (by === null || mustAskFactor(by.user, by.credential)) throw new Refusal('UNAUTHORIZED')
         if (asked.type !== 'valid') throw new Refusal('APP_NOT_REGISTERED')
         if (pageFor(asked.app, by, asked.back) === 'verify') throw new Refusal('LOGIN_USER_NOT_VERIFIED')
         return { status: 200, body: { redirect_to: await codeFor(asked, by, incoming, { issueCode, apps }) } }

@@ -20,6 +20,9 @@ interface LoginRoutes extends Pick<HttpBackend, 'name' | 'transport' | 'loginFie
   readonly hasFactors?: boolean
 }
 
+/** The `scope` of a login that shall have two factors. */
+const secondFactorScope = 'second_factor'
+
 /** The router of a backend. */
 export function authRouter({ name, transport, loginField = null, hasFactors = false }: LoginRoutes): Router<Use> {
   return {
@@ -40,7 +43,17 @@ export function authRouter({ name, transport, loginField = null, hasFactors = fa
           const { username: name, password } = body
           const browser = transport.isAmbient ? browserCookie.of(cookie) : null
           const client = { caller, traits: traits(), browser }
-          const result = await logIn.execute({ email, name, password, backend, requestId, languages, ...client })
+          const asksFactor = body.scope === secondFactorScope
+          const result = await logIn.execute({
+            email,
+            name,
+            password,
+            backend,
+            asksFactor,
+            requestId,
+            languages,
+            ...client,
+          })
           // By a form, any page could replace the visitor's device cookie.
           const known = isForeign() ? null : deviceCookie
           return loginReply(backend, result, { deviceCookie: known, browserCookie, browser })

@@ -3,7 +3,7 @@ import { factorMethods } from '../../../application/factors/challenges.ts'
 import type { FinishLogin } from '../../../application/factors/finish-login.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { routes } from '../routes.ts'
-import { text } from '../schemas.ts'
+import { optional, text } from '../schemas.ts'
 import type { BrowserCookie } from '../transports/browser-cookie.ts'
 import type { DeviceCookie } from '../transports/device-cookie.ts'
 import { type HttpBackend, loginReply } from '../transports/http-backend.ts'
@@ -20,6 +20,7 @@ const Body = Type.Object(
     challenge: text('The `challenge` of the login that asked for a second factor'),
     method: Type.Enum([...factorMethods], { description: 'How the user proves it' }),
     code: text('The six digits of the authenticator app, or a recovery code'),
+    trust_browser: optional.flag('Ask no more in this browser, for `security.trustedBrowserDays`'),
   },
   { title: 'SecondFactor' },
 )
@@ -40,7 +41,9 @@ export function secondFactorRouter({ name, transport }: Pick<HttpBackend, 'name'
           const { body, requestId, languages, caller, cookie, traits, isForeign } = incoming
           const browser = transport.isAmbient ? browserCookie.read(cookie) : null
           const client = { caller, traits: traits(), browser }
-          const result = await finishLogin.execute({ ...body, backend, requestId, languages, ...client })
+          const { challenge, method, code, trust_browser } = body
+          const proof = { challenge, method, code, trustsBrowser: trust_browser === true && !isForeign() }
+          const result = await finishLogin.execute({ ...proof, backend, requestId, languages, ...client })
           const known = isForeign() ? null : deviceCookie
           return loginReply(backend, result, { deviceCookie: known, browserCookie, browser })
         },

@@ -7,7 +7,9 @@ import { cookieValue } from './cookie-header.ts'
 export interface DeviceCookie {
   /** The token of a request, which may belong to any account; `null` without one. */
   read(header: string | undefined): string | null
-  /** The reply to a login, a registration or a reset, with a new token for this account. */
+  /** The reply to a login with the token that the browser gets. */
+  give(reply: Reply, token: string): Reply
+  /** The reply to a registration or a reset, with a new token for this account. */
   addTo(reply: Reply, email: Email): Reply
   /** Makes the browser forget the account. */
   readonly removal: Cookie
@@ -33,12 +35,13 @@ export function deviceCookie(tokens: DeviceTokens, { isSecure, sameSite, owner }
     secure: isSecure,
     sameSite,
   }
+  const give = (reply: Reply, value: string): Reply => {
+    return { ...reply, cookies: [...(reply.cookies ?? []), { ...attributes, value }] }
+  }
   return {
     read: (header) => cookieValue(header, attributes.name),
-    addTo(reply, email) {
-      const cookie = { ...attributes, value: tokens.issue(emailKey(email)) }
-      return { ...reply, cookies: [...(reply.cookies ?? []), cookie] }
-    },
+    give,
+    addTo: (reply, email) => give(reply, tokens.issue(emailKey(email))),
     removal: { ...attributes, value: '', maxAgeSeconds: 0 },
   }
 }

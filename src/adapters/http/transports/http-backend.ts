@@ -30,7 +30,7 @@ export function loginReply({ transport }: HttpBackend, result: LoginResult, cook
     return browser === null ? reply : browserCookie.addTo(reply, browser)
   }
   const reply = transport.deliver(result)
-  return deviceCookie === null ? reply : deviceCookie.addTo(reply, result.email)
+  return deviceCookie === null || result.device === null ? reply : deviceCookie.give(reply, result.device)
 }
 
 export const secondFactorRequired: RefusalCode = 'LOGIN_SECOND_FACTOR_REQUIRED'

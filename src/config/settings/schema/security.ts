@@ -108,6 +108,13 @@ export const security = Type.Object({
     description:
       'Hours between the start of a reset of second factors, for a user who has lost them, and its effect. Meanwhile the user gets a message and can stop it. `0`: at once.',
   }),
+  trustedBrowserDays: Type.Integer({
+    minimum: 0,
+    maximum: 365,
+    default: 0,
+    description:
+      'Users may let a browser log in without their second factor for so many days. `0`: never. A usual value is 30.',
+  }),
   maxOpenJourneys: Type.Integer({
     minimum: 1,
     maximum: 1_000_000,

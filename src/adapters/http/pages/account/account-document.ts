@@ -38,6 +38,7 @@ export function accountReply(
     providers: site.providers,
     sendsLinkOnSignUp: site.sendsLinkOnSignUp,
     minPasswordLength: site.minPasswordLength,
+    trustedBrowserDays: site.trustedBrowserDays,
     returns: { ownOrigin: home.origin, allowedOrigins: site.allowedOrigins },
     texts: texts.script,
   }

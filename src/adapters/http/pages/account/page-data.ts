@@ -49,5 +49,7 @@ export interface PageData {
   /** Whether a registration sends the link that confirms the address. */
   readonly sendsLinkOnSignUp: boolean
   readonly minPasswordLength: number
+  /** 0: no browser is trusted. */
+  readonly trustedBrowserDays: number
   readonly texts: Texts['script']
 }

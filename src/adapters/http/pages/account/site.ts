@@ -3,7 +3,8 @@ import type { Field } from '../../../../domain/field.ts'
 import type { PageData } from './page-data.ts'
 
 /** The settings and paths of one tenant, as its pages show them. */
-export interface Site extends Pick<PageData, 'routes' | 'providers' | 'sendsLinkOnSignUp' | 'minPasswordLength'> {
+export interface Site
+  extends Pick<PageData, 'routes' | 'providers' | 'sendsLinkOnSignUp' | 'minPasswordLength' | 'trustedBrowserDays'> {
   /** Shown above each page; `null` without a name in the settings. */
   readonly name: string | null
   /** The absolute path of an image, or `null`. */

@@ -1,4 +1,4 @@
-import { byId, element, retitle, say, texts } from './page.ts'
+import { byId, data, element, filled, retitle, say, texts } from './page.ts'
 import { logInWith, Problem } from './requests.ts'
 
 /** Six digits are a code of an authenticator app, and everything else is a recovery code. */
@@ -30,7 +30,7 @@ export function askForCode(given: string): void {
   )
   const form = byId('form')
   for (const old of form.querySelectorAll('.field')) old.remove()
-  form.prepend(field)
+  form.prepend(field, ...(data.trustedBrowserDays > 0 ? [trustField()] : []))
   // The ways to other sign-ins are of no use here.
   for (const other of [...byId('step').children]) if (other !== form) other.remove()
   retitle(texts.titles.code)
@@ -38,13 +38,34 @@ export function askForCode(given: string): void {
   input.focus()
 }
 
+/** The box to ask no more in this browser. */
+function trustField(): HTMLElement {
+  const label = filled(texts.trustBrowser, { days: String(data.trustedBrowserDays) })
+  const box = element('input', {
+    id: 'trust_browser',
+    name: 'trust_browser',
+    type: 'checkbox',
+    'aria-describedby': 'trust_browser-fault',
+  })
+  return element(
+    'div',
+    { class: 'field' },
+    element('div', { class: 'box' }, box, element('label', { for: 'trust_browser' }, label)),
+    element('p', { class: 'fault', id: 'trust_browser-fault' }),
+  )
+}
+
 /** Answers the challenge with what the form has; `false` before there is one. */
-export async function answeredChallenge({ code = '' }: Readonly<Record<string, string>>): Promise<boolean> {
+export async function answeredChallenge({
+  code = '',
+  trust_browser,
+}: Readonly<Record<string, string>>): Promise<boolean> {
   if (challenge === null) return false
   const typed = code.replaceAll(' ', '')
   if (typed === '') throw new Problem('', '', { code: texts.fieldMissing })
+  const method = appCode.test(typed) ? 'totp' : 'recovery_code'
   await logInWith('second-factor', {
-    json: { challenge, method: appCode.test(typed) ? 'totp' : 'recovery_code', code: typed },
+    json: { challenge, method, code: typed, trust_browser: trust_browser !== undefined },
   })
   return true
 }

@@ -143,8 +143,10 @@ export async function signedIn(): Promise<Me | null> {
   }
 }
 
-export function logIn(username: string, password: string): Promise<void> {
-  return logInWith('login', { form: { username, password } })
+/** @param asksFactor asks for the second factor in a trusted browser, too */
+export function logIn(username: string, password: string, asksFactor = false): Promise<void> {
+  const form = { username, password, ...(asksFactor && { scope: 'second_factor' }) }
+  return logInWith('login', { form })
 }
 
 /** Throws a `Problem` also if the browser does not keep the cookie of the answer. */

@@ -125,6 +125,7 @@ export const de: Texts = {
     backTo: 'Zurück zu {app}',
     code: 'Code',
     codeHint: 'Die sechs Ziffern aus Ihrer Authenticator-App, oder ein Wiederherstellungscode.',
+    trustBrowser: 'In diesem Browser {days} Tage lang nicht mehr fragen',
     factorSince: 'Sie haben seit {time} eine Authenticator-App. Jede Anmeldung fragt nach ihrem Code.',
     codesLeft: 'Unbenutzte Wiederherstellungscodes: {count}',
     keepCodes:

@@ -126,6 +126,7 @@ export const en = {
     backTo: 'Back to {app}',
     code: 'Code',
     codeHint: 'The six digits that your authenticator app shows, or a recovery code.',
+    trustBrowser: 'Do not ask again in this browser for {days} days',
     factorSince: 'You have had an authenticator app since {time}. Each sign-in asks for its code.',
     codesLeft: 'Unused recovery codes: {count}',
     keepCodes:

@@ -14,7 +14,8 @@ onSubmit(async (fields) => {
   if (!isAddress && !takesNames) throw new Problem('', '', { username: texts.fieldInvalid })
   if (password === '') throw new Problem('', '', { password: texts.fieldMissing })
   try {
-    await logIn(username, password)
+    // A page that sends people here again wants more than they have shown.
+    await logIn(username, password, notice !== null)
     location.assign(wayOn)
   } catch (problem) {
     if (problem instanceof Problem && problem.challenge !== null) return askForCode(problem.challenge)
