@@ -185,6 +185,7 @@ describe('the architecture', () => {
       'adapters/http/checked-accounts.ts: credentials?.issue', // looks whether it exists
       'adapters/http/transports/device-cookie.ts: tokens.issue(', // the token of a browser, which logs nobody in
       'application/sign-in/complete-login.ts: backend.credentials.issue(',
+      'application/sign-in/complete-login.ts: needs.deviceTokens.issue(', // proves no user, only a browser
     ])
   })
 
