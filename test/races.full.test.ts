@@ -35,7 +35,13 @@ const repeatedByLong = [
   { deployment: onSqlite, start: oneProcess, holds: 'everything' },
   { deployment: onMongo, start: oneProcess, holds: 'everything' },
 ]
-const onlyNumbers = [onSqlite, onMongo]
+/** With their races in four processes, and whether the users differ from those of an earlier one. */
+const inFour = [
+  { deployment: onSqlite, hasUsers: true },
+  { deployment: onMongo, hasUsers: true },
+  { deployment: onSqliteAndRedis, hasUsers: false },
+  { deployment: onMongoAndRedis, hasUsers: false },
+]
 
 const processes = new Map([
   [twoProcesses, ' and two processes'],
@@ -60,9 +66,11 @@ for (const { deployment, start, holds } of isLong ? [...sites, ...repeatedByLong
   })
 }
 
-for (const deployment of isLong ? onlyNumbers : []) {
+for (const { deployment, hasUsers } of isLong ? inFour : []) {
   describe(`a race over HTTP, on ${deployment.name} and four processes`, () => {
     const site = siteOf(withIntegers(deployment), fourProcesses)
+    factorRaces(site)
+    if (!hasUsers) return
     numberRaces(site)
     uniqueFieldRaces(site)
   })

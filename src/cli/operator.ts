@@ -182,7 +182,8 @@ export async function openOperator(
           keyRing: keyRingOf(master, tenant),
           figures: settings.limits,
         })
-        return await readLimits.execute({ account: emailKey(user.email), client })
+        const { email, passwordVersion } = user
+        return await readLimits.execute({ account: emailKey(email), passwordVersion, client })
       } finally {
         await close()
       }

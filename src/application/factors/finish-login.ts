@@ -23,7 +23,7 @@ import { type UseFactorNeeds, useFactor } from './use-factor.ts'
 interface Needs extends CompleteLoginNeeds, UseFactorNeeds {
   users: UserStore
   challenges: Challenges
-  limits: Pick<Limits, 'mayTell' | 'factor'>
+  limits: Pick<Limits, 'mayTell' | 'factor' | 'challenge'>
 }
 
 /** Completes a login with a second factor. */

@@ -85,6 +85,12 @@ export class CountedLimits implements Limits {
     }
   }
 
+  async challenge({ account, device }: Pick<FactorAttempt, 'account' | 'device'>): Promise<void> {
+    const deviceId = device === null ? null : this.#needs.deviceTokens.idOf(device, account)
+    const subject = deviceId === null ? [account] : [account, deviceId]
+    await this.#take([counterOf(this.#needs, 'challengesPerAccount', ...subject)])
+  }
+
   async request<R>(limit: ClientLimit, client: string | null, work: () => Promise<R>): Promise<R> {
     if (client === null) return await work()
     const taken = await this.#take(countersOf(this.#needs, client, `${limit}PerClient`))

@@ -9,6 +9,7 @@ export interface LimitFigures {
   readonly passwordsPerAccount: number
   readonly passwordsPerDevice: number
   readonly factorsPerAccount: number
+  readonly challengesPerAccount: number
   readonly factorsBeforeClosing: number
   readonly registrationsPerClient: number
   readonly tokenRequestsPerClient: number
@@ -18,6 +19,7 @@ export interface LimitFigures {
 }
 
 const tenMinutes = 600
+const fiveMinutes = 300
 const quarter = 900
 const hour = 3600
 const month = 30 * 24 * hour
@@ -29,6 +31,7 @@ export const windows = {
   passwordsPerAccount: hour,
   passwordsPerDevice: hour,
   factorsPerAccount: quarter,
+  challengesPerAccount: fiveMinutes,
   factorsBeforeClosing: month,
   registrationsPerClient: hour,
   tokenRequestsPerClient: hour,

@@ -50,6 +50,9 @@ export interface Limits {
   /** Like `password`, for a second factor. The tries of strangers have counters apart from those of the owner's browsers. */
   factor<R>(attempt: FactorAttempt, verify: () => Promise<R | null>): Promise<R | null>
 
+  /** Counts a login that waits for its second factor. Otherwise one who knows a password could open so many that nobody else can. */
+  challenge(attempt: Pick<FactorAttempt, 'account' | 'device'>): Promise<void>
+
   /** Does the work of a request, and counts it. `wrongTokens` counts only work that refuses the token. */
   request<R>(limit: ClientLimit, client: string | null, work: () => Promise<R>): Promise<R>
 
@@ -64,6 +67,7 @@ export interface Limits {
 export const unlimited: Limits = {
   password: (_attempt, verify) => verify(),
   factor: (_attempt, verify) => verify(),
+  challenge: async () => undefined,
   request: (_limit, _client, work) => work(),
   maySendToken: async () => true,
   mayTell: async () => true,

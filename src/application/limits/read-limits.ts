@@ -36,6 +36,12 @@ interface Needs extends CounterNeeds {
 
 const purposes = ['reset_password', 'verify_email', 'change_email'] as const satisfies readonly TokenPurpose[]
 
+interface Subject {
+  readonly account: EmailKey
+  readonly passwordVersion: number
+  readonly client: string | null
+}
+
 /** Tells an operator which limits an address has used or reached. It adds no point. */
 export class ReadLimits {
   readonly #needs: Needs
@@ -43,13 +49,19 @@ export class ReadLimits {
     this.#needs = needs
   }
 
-  /** @param input.client an IPv4 or IPv6 address; `null`: the counters of clients are left out, because their keys are hashes */
-  async execute({ account, client }: { account: EmailKey; client: string | null }): Promise<readonly LimitState[]> {
+  /**
+   * @param input.passwordVersion that of the user, since a new password opens a step that was closed
+   * @param input.client an IPv4 or IPv6 address; `null`: the counters of clients are left out, because their keys are hashes
+   */
+  async execute({ account, passwordVersion, client }: Subject): Promise<readonly LimitState[]> {
     const needs = this.#needs
     const mailbox = mailboxKey(account)
     const states = [
       this.#read(counterOf(needs, 'passwordsPerAccount', account), 'strangers'),
       this.#read(counterOf(needs, 'passwordsPerAccount', account, knownDevices), 'devices'),
+      this.#read(counterOf(needs, 'factorsPerAccount', account), 'strangers'),
+      this.#read(counterOf(needs, 'factorsBeforeClosing', account, String(passwordVersion)), 'strangers'),
+      this.#read(counterOf(needs, 'challengesPerAccount', account), 'strangers'),
       ...purposes.flatMap((purpose) => [
         this.#read(counterOf(needs, 'tokensPerAddress', purpose, mailbox), 'strangers', purpose),
         this.#read(counterOf(needs, 'tokensPerAddress', purpose, mailbox, knownDevices), 'devices', purpose),

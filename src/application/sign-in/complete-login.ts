@@ -25,7 +25,7 @@ export interface CompleteLoginNeeds extends MetadataNeeds {
   deviceTokens: Pick<DeviceTokens, 'idOf' | 'issue'>
   /** Absent where no browser is trusted. */
   trustedBrowsers?: Pick<TrustedBrowsers, 'isTrusted' | 'trust'>
-  limits: Pick<Limits, 'mayTell'>
+  limits: Pick<Limits, 'mayTell' | 'challenge'>
   loginTimes: Pick<LoginTimes, 'recordLogin'>
   warnOfDropped: (dropped: DroppedEvents) => void
   /** Called when the time of a login was not recorded. */
@@ -114,6 +114,7 @@ export async function completeLogin(needs: CompleteLoginNeeds, login: Login): Pr
     const { challenges } = needs
     if (challenges === undefined) throw new Unavailable('a user has a second factor, and the needs have no challenges')
     const { caller, browser = null } = login
+    await needs.limits.challenge({ account: emailKey(user.email), device })
     const client = caller?.client ?? null
     const proved = { user, backend: backend.name, browser, methods, requiresVerification, client }
     return { type: 'second_factor', challenge: await challenges.open(proved), methods: methodsOf(user.factors) }

@@ -29,6 +29,7 @@ function scene(given: Partial<ConstructorParameters<typeof CountedLimits>[0]['fi
     passwordsPerAccount: 1000,
     passwordsPerDevice: 1000,
     factorsPerAccount: 2,
+    challengesPerAccount: 2,
     factorsBeforeClosing: 3,
     registrationsPerClient: 2,
     tokenRequestsPerClient: 2,
@@ -150,6 +151,7 @@ describe('the limits of passwords', () => {
       passwordsPerAccount: 3,
       passwordsPerDevice: 2,
       factorsPerAccount: 2,
+      challengesPerAccount: 2,
       factorsBeforeClosing: 3,
       passwordsBeforePauses: 1,
     })
@@ -487,6 +489,18 @@ describe('the limits of second factors', () => {
     clock.advance(900)
     expect(await tries(true)).to.equal('right')
     expect(await tries(true, owner)).to.equal('right')
+  })
+
+  it('count the challenges of an account, and those of a known browser apart', async () => {
+    const { limits, clock, devices } = scene({ challengesPerAccount: 2 })
+    const open = (device: string | null = null) => limits.challenge({ account: ada, device })
+    await times(2, () => open())
+    expect(await faultOf(open())).to.include({ limit: 'challengesPerAccount', retryAfterSeconds: 300 })
+    const owner = devices.issue(ada)
+    await times(2, () => open(owner))
+    expect(await faultOf(open(owner))).to.include({ limit: 'challengesPerAccount' })
+    clock.advance(300)
+    await open()
   })
 
   it('close the step to strangers, until a code of the owner is right or the password changes', async () => {

@@ -24,6 +24,7 @@ function scene() {
     passwordsPerAccount: 4,
     passwordsPerDevice: 10,
     factorsPerAccount: 2,
+    challengesPerAccount: 2,
     factorsBeforeClosing: 3,
     registrationsPerClient: 10,
     tokenRequestsPerClient: 10,
@@ -43,7 +44,7 @@ function scene() {
       limits.password({ client: by, device, account: ada, requestId: 'request-1' }, async () => null),
     /** Each state in a line, with the seconds until its end. */
     async read(by: string | null = null): Promise<string[]> {
-      const states = await readLimits.execute({ account: ada, client: by })
+      const states = await readLimits.execute({ account: ada, passwordVersion: 1, client: by })
       return states.map(({ limit, of, purpose, points, most, isReached, until }) => {
         const left = (until.getTime() - clock().getTime()) / 1000
         const subject = [limit, of, ...(purpose === null ? [] : [purpose])].join(' ')

@@ -172,6 +172,10 @@ export const limits = Type.Object({
     100,
     'Wrong second factors for one account, over all clients without a device cookie. Then only such browsers may try, until a code is right, the password changes, or 30 days have passed.',
   ),
+  challengesPerAccount: figure(
+    100,
+    'Logins that wait for their second factor, for one account in 5 minutes, over all clients without a device cookie. Each browser with one has a counter of its own, with the same limit.',
+  ),
   registrationsPerClient: figure(100, 'Registrations of one client in an hour.'),
   tokenRequestsPerClient: figure(
     100,
