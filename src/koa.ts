@@ -10,7 +10,7 @@ import type { Settings } from './config/settings/schema/schema.ts'
 import { pathOfTenant } from './config/settings/tenants.ts'
 import { routingOf } from './config/tenancy/routing.ts'
 
-export type { Guard, KoaAccounts, SignedIn } from './adapters/http/server/koa-accounts.ts'
+export type { Demands, Guard, KoaAccounts, SignedIn } from './adapters/http/server/koa-accounts.ts'
 
 /**
  * The routes and guards of an open Portcullis, for any Koa app. Throws a `SettingsFault` if the settings lack the address

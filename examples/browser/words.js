@@ -13,6 +13,8 @@ const sayings = {
   UPDATE_USER_INVALID_PASSWORD: ['password', '…'],
   UPDATE_USER_EMAIL_ALREADY_EXISTS: ['email', 'There is an account with this address already.'],
   UPDATE_USER_BAD_CURRENT_PASSWORD: ['current_password', 'This is not your current password.'],
+  LOGIN_SECOND_FACTOR_REQUIRED: [null, 'This account has a second factor. Please sign in on the account pages.'],
+  SECOND_FACTOR_REQUIRED: [null, 'This needs a sign-in with a second factor. Please add one on the account pages.'],
   FRESH_LOGIN_REQUIRED: [
     null,
     'Your login is too old for this. Please sign out and in again. For a new address or password, you can type your current password instead.',

@@ -1,6 +1,6 @@
 import { Refusal } from '../domain/refusal.ts'
 import type { User } from '../domain/user.ts'
-import { lacksFactor } from './factors/level.ts'
+import { lacksFactor, requireLevel } from './factors/level.ts'
 import type { By } from './sign-in/authenticate.ts'
 import { type FreshLoginNeeds, requireFreshLogin } from './sign-in/fresh-login.ts'
 
@@ -32,6 +32,9 @@ const demands = {
   { readonly own: readonly Demand[] | null; readonly other: readonly Demand[] | null }
 >
 
+/** What a login may do with the own account before it has the second factor that the settings demand. */
+const beforeFactor: ReadonlySet<string> = new Set(['list_sessions', 'end_sessions', 'change_factors'])
+
 export type Act = keyof typeof demands
 
 export const acts = Object.keys(demands) as readonly Act[] // safe: these are the keys
@@ -50,9 +53,11 @@ export function requireRight(
 ): void {
   if (by.type === 'program' || by.type === 'command') return
   if (by.type !== undefined) throw new Refusal('UNAUTHORIZED')
-  const demanded: readonly Demand[] | null = demands[act][by.user.id === target.id ? 'own' : 'other']
+  const isOwn = by.user.id === target.id
+  const demanded: readonly Demand[] | null = demands[act][isOwn ? 'own' : 'other']
   if (demanded === null) throw new Refusal('FORBIDDEN')
   if (demanded.includes('superuser') && !by.user.isSuperuser) throw new Refusal('FORBIDDEN')
+  if (!isOwn || !beforeFactor.has(act)) requireLevel(needs, by)
   if (demanded.includes('second_factor') && lacksFactor(target, by.credential)) {
     throw new Refusal('SECOND_FACTOR_REQUIRED')
   }

@@ -64,6 +64,26 @@ describe('the right to act on an account', () => {
     }
   })
 
+  it('to more than adding a factor needs a login with the one that the settings demand', () => {
+    const other = aUser()
+    const superusers = { ...needs, secondFactor: 'superusers' } as const
+    const required = { ...needs, secondFactor: 'required' } as const
+    const weak = 'SECOND_FACTOR_REQUIRED'
+    const before = { list_sessions: may, end_sessions: may, change_factors: may }
+    const own = { ...all(() => weak), reset_factors: alien, ...before }
+    const root = logins['superuser, fresh']
+    const plain = logins['user, fresh']
+    expect(all((act) => refusalOf(superusers, root, act, root.user))).to.deep.equal(own)
+    expect(all((act) => refusalOf(required, root, act, root.user))).to.deep.equal(own)
+    expect(all((act) => refusalOf(required, plain, act, plain.user))).to.deep.equal({ ...own, change_account: alien })
+    const without = all((act) => refusalOf(needs, plain, act, plain.user))
+    expect(all((act) => refusalOf(superusers, plain, act, plain.user))).to.deep.equal(without)
+    const ofOthers = all((act) => (refusalOf(needs, root, act, other) === alien ? alien : weak))
+    expect(all((act) => refusalOf(superusers, root, act, other))).to.deep.equal(ofOthers)
+    const strong = { ...root, credential: { ...root.credential, methods: ['pwd', 'otp', 'mfa'] } }
+    expect(refusalOf(superusers, strong, 'change_account', other)).to.equal(may)
+  })
+
   it('ends after 900 seconds for the own deletion and second factors, if the settings do not say when a login is fresh', () => {
     const unset = { freshLoginSeconds: null, clock }
     const ages = [900, 901].map((age) => {

@@ -116,3 +116,58 @@ describe('the pages for a second factor in a browser', () => {
     })
   }
 })
+
+describe('the pages for a second factor that is demanded', () => {
+  let service: TestService
+  let browser: TestBrowser
+
+  before(async function () {
+    needsBrowser(this)
+    service = await startTestService({
+      PORTCULLIS_STORES__USERS__KIND: 'memory',
+      PORTCULLIS_ROUTERS__FACTORS__ENABLED: 'true',
+      PORTCULLIS_SECURITY__SECOND_FACTOR: 'required',
+    })
+    browser = await launchBrowser()
+  })
+  after(async () => {
+    await browser?.close()
+    await service?.stop()
+  })
+
+  for (const [locale, message, app] of [
+    ['en-GB', 'Your account needs a second factor', 'Authenticator app'],
+    ['de-AT', 'Ihr Konto braucht einen zweiten Faktor', 'Authenticator-App'],
+  ] as const) {
+    it(`lead to it after the sign-in and from each page, and then on (${locale})`, async () => {
+      const email = `ada.${locale.toLowerCase()}@example.com`
+      await register(service.url, email)
+      const watched = await watchedPage(browser, { locale, viewport: { width: 360, height: 800 } })
+      const { page } = watched
+      const says = (selector: string, text: string) => page.locator(selector, { hasText: text }).first().waitFor()
+      const signIn = async () => {
+        await page.fill('#username', email)
+        await page.fill('#password', goodPassword)
+        await page.keyboard.press('Enter')
+        await says('#message', message)
+      }
+      await page.goto(`${service.url}/account/sign-in`)
+      await signIn()
+      await watched.expectAccessible('/account/factors')
+      await page.click('#sign-out')
+      await page.waitForURL('**/account/sign-in**')
+      await signIn()
+      await page.goto(`${service.url}/account`)
+      await says('#message', message)
+      await page.locator('#qr').waitFor()
+      const secret = ((await page.textContent('#secret')) ?? '').replaceAll(' ', '')
+      await page.fill('#code', codeOf(secret, new Date()))
+      await page.keyboard.press('Enter')
+      await page.locator('.codes li').nth(9).waitFor()
+      await page.click('#step a.button')
+      await says('#factor-state', app)
+      await watched.close()
+      expect(watched.complaints.filter((line) => !line.includes('403'))).to.deep.equal([])
+    })
+  }
+})

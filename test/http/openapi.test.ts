@@ -116,7 +116,11 @@ describe('the OpenAPI document', () => {
     }
     const ofService = { 500: text('INTERNAL_SERVER_ERROR'), 503: text('SERVICE_UNAVAILABLE') }
 
-    expect(detailsOf('get', '/users/me')).to.deep.equal({ 401: text('Unauthorized'), ...ofService })
+    expect(detailsOf('get', '/users/me')).to.deep.equal({
+      401: text('Unauthorized'),
+      403: text('SECOND_FACTOR_REQUIRED'),
+      ...ofService,
+    })
     expect(detailsOf('post', '/auth/register')).to.deep.equal({
       ...ofBody,
       400: {

@@ -2,10 +2,11 @@ import Router from '@koa/router'
 import { expect } from 'chai'
 import type Koa from 'koa'
 import type { Context } from 'koa'
-import type { KoaAccounts } from '../../src/koa.ts'
-import { seen, unauthorized } from '../support/http/answers.ts'
+import type { Demands, KoaAccounts } from '../../src/koa.ts'
+import { refused, seen, unauthorized } from '../support/http/answers.ts'
 import { type Answer, call, logIn, logInByCookie, register, type Sent } from '../support/http/client.ts'
 import { inTime } from '../support/in-time.ts'
+import { enrolFactor } from '../support/scenes/factors.ts'
 import { type KoaApp, type Person, somebodyOfEachKind, startKoaApp } from '../support/services/koa-app.ts'
 import { goodSecret } from '../support/services/settings.ts'
 import { needsRedisServer, type RedisServer, startRedis } from '../support/stores/redis.ts'
@@ -20,8 +21,8 @@ function bytesOf({ status, headers, text }: Answer) {
 }
 
 /** An app with one route, behind a guard. */
-function guard(koa: Koa, accounts: KoaAccounts, path: string): void {
-  const router = new Router().get(path, accounts.requireUser(), (ctx) => {
+function guard(koa: Koa, accounts: KoaAccounts, path: string, demands: Demands = {}): void {
+  const router = new Router().get(path, accounts.requireUser(demands), (ctx) => {
     ctx.body = 'fine'
   })
   koa.use(accounts.routes()).use(router.routes())
@@ -61,6 +62,7 @@ describe('guards in a host app', () => {
         }
         const router = new Router()
           .all('/for-users', accounts.requireUser(), answer)
+          .all('/for-users-with-two', accounts.requireUser({ level: 2 }), answer)
           .all('/for-verified', accounts.requireVerified(), answer)
           .all('/for-superusers', accounts.requireSuperuser(), answer)
           .get('/broken', accounts.requireUser(), () => {
@@ -84,6 +86,28 @@ describe('guards in a host app', () => {
       user: { id, email, isActive: true, isSuperuser: false, isVerified: true, fields: {} },
       tenant: 'default',
     })
+  })
+
+  it('demand a login with two factors where the app or the settings say so', async () => {
+    const { bearer, email } = people.verified
+    expect(seen(await get('/for-users-with-two', { bearer }))).to.deep.equal(refused(403, 'SECOND_FACTOR_REQUIRED'))
+    const strict = await startKoaApp({
+      settings: {
+        stores: { users: { kind: 'memory' } },
+        secret: goodSecret,
+        routers: { factors: { enabled: true } },
+        security: { secondFactor: 'required' },
+      },
+      compose: (koa, accounts) => guard(koa, accounts, '/for-users', { level: 2 }),
+    })
+    await register(strict.url, email)
+    const weak = await logIn(strict.url, email)
+    const answer = () => call(strict.url, 'GET', '/for-users', { bearer: weak })
+    expect(seen(await answer())).to.deep.equal(refused(403, 'SECOND_FACTOR_REQUIRED'))
+    const enrolled = await enrolFactor(strict.url, email, () => new Date())
+    expect((await call(strict.url, 'GET', '/for-users', { bearer: enrolled.bearer })).status).to.equal(200)
+    expect((await answer()).status).to.equal(401)
+    await strict.stop()
   })
 
   for (const [path, admitted] of [

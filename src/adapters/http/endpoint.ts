@@ -37,6 +37,8 @@ export interface Endpoint<Use = never> {
    */
   readonly ownOriginsOnly?: boolean | 'or apps' | 'pages'
   readonly query?: readonly QueryParameter[]
+  /** Whether a login may call it before it has the second factor that the settings demand: what a user needs to add one. */
+  readonly isBeforeFactor?: boolean
   /** Whether HEAD is answered like GET, without the body. Only for operations that change nothing. */
   readonly answersHead?: boolean
   /** Answers browsers of this machine only; other requests are 404. */

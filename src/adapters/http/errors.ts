@@ -100,7 +100,7 @@ export const statusOf: Record<RefusalCode, Answer> = {
   UPDATE_USER_FIELD_ALREADY_EXISTS: ofField(400, 'Another user has this value of the unique field `reason`'),
   UPDATE_USER_BAD_CURRENT_PASSWORD: code(400, '`current_password` is not the current password'),
   FRESH_LOGIN_REQUIRED: code(403, 'The login is too old. Log in again; a `PATCH` may send `current_password` instead'),
-  SECOND_FACTOR_REQUIRED: code(403, 'The user has a second factor, and this login was without it. Log in again'),
+  SECOND_FACTOR_REQUIRED: code(403, 'This needs a login with two factors. Log in with the second one, or add it first'),
   SECOND_FACTOR_REFUSED: code(
     400,
     'The code is wrong or used, or the challenge or set-up is unknown, used, expired, or tried too often',

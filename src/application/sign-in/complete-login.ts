@@ -8,7 +8,7 @@ import type { User } from '../../domain/user.ts'
 import { type ChangeUser, QueueFull } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import { type Challenges, type FactorMethod, methodsOf } from '../factors/challenges.ts'
-import { mustAskFactor, trustedBrowser } from '../factors/level.ts'
+import { isTooWeak, type LevelNeeds, mustAskFactor, trustedBrowser } from '../factors/level.ts'
 import type { TrustedBrowsers } from '../factors/trusted-browsers.ts'
 import type { Caller, Limits } from '../limits/limits.ts'
 import type { IssuedCredential } from '../ports/credentials.ts'
@@ -17,7 +17,7 @@ import type { EventHandlers } from '../ports/event-handlers.ts'
 import type { LoginTimes } from '../ports/stores/login-times.ts'
 import { type Backend, loggedIn } from './authenticate.ts'
 
-export interface CompleteLoginNeeds extends MetadataNeeds {
+export interface CompleteLoginNeeds extends MetadataNeeds, LevelNeeds {
   /** Absent where nobody has a second factor. The login of a user who has one then fails. */
   challenges?: Pick<Challenges, 'open'>
   changeUser: ChangeUser
@@ -108,7 +108,9 @@ export async function completeLogin(needs: CompleteLoginNeeds, login: Login): Pr
 
   const device = login.caller?.device ?? null
   const mustAsk = mustAskFactor(user, login)
-  const isTrusted = mustAsk && !login.asksFactor && (await needs.trustedBrowsers?.isTrusted(user, device)) === true
+  // A login of level 1 would be of no use to a user of whom two factors are demanded.
+  const mayTrust = mustAsk && !login.asksFactor && !isTooWeak(needs, { user, credential: login })
+  const isTrusted = mayTrust && (await needs.trustedBrowsers?.isTrusted(user, device)) === true
   const methods = isTrusted ? [...login.methods, trustedBrowser] : login.methods
   if (mustAsk && !isTrusted) {
     const { challenges } = needs

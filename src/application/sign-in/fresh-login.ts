@@ -1,7 +1,8 @@
 import { Refusal } from '../../domain/refusal.ts'
+import type { LevelNeeds } from '../factors/level.ts'
 import type { Authenticated } from './authenticate.ts'
 
-export interface FreshLoginNeeds {
+export interface FreshLoginNeeds extends LevelNeeds {
   /** The greatest age of a fresh login; `null` for no limit. */
   readonly freshLoginSeconds: number | null
   readonly clock: () => Date

@@ -21,7 +21,13 @@ import { clientAddresses } from '../../adapters/http/pipeline/client-address.ts'
 import { traitsOf } from '../../adapters/http/pipeline/client-traits.ts'
 import { identifying } from '../../adapters/http/pipeline/identify.ts'
 import { type Route, type RouteTable, routeTable } from '../../adapters/http/pipeline/route-table.ts'
-import { ofNoTenant, type RoutesNeeds, routesOf, type TenantHttp } from '../../adapters/http/pipeline/serve.ts'
+import {
+  ofNoTenant,
+  type RequireLevel,
+  type RoutesNeeds,
+  routesOf,
+  type TenantHttp,
+} from '../../adapters/http/pipeline/serve.ts'
 import { authRouter } from '../../adapters/http/routers/auth.ts'
 import { checkPasswordRouter } from '../../adapters/http/routers/check-password.ts'
 import { checkResetRouter } from '../../adapters/http/routers/check-reset.ts'
@@ -37,7 +43,9 @@ import type { DeviceCookie } from '../../adapters/http/transports/device-cookie.
 import { type HttpBackend, ownOrigins } from '../../adapters/http/transports/http-backend.ts'
 import type { FailingStore } from '../../adapters/stores/store-watch.ts'
 import type { OpenTenants } from '../../adapters/tenants/directory.ts'
+import { isTooWeak, requireLevel as requireLevelOf } from '../../application/factors/level.ts'
 import type { ProviderVault } from '../../application/ports/provider-vault.ts'
+import type { Authenticated } from '../../application/sign-in/authenticate.ts'
 import { basePathOf } from '../../lib/base-path.ts'
 import { version } from '../../lib/version.ts'
 import { postsCallback } from '../plugins/providers.ts'
@@ -77,6 +85,7 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
   const removeRepeated = removingRepeated(new URL(publicUrl).hostname, registrableDomain)
   const { authenticate } = useCases
   const identify = identifying({ authenticate, backends, ownOrigins: origins, removeRepeated })
+  const requireLevel: RequireLevel = (by, level) => requireLevelOf(ports, by, level)
   const page = tryRouter({ publicUrl, config: tryConfig(settings, publicUrl) })
   const kept = mailbox !== null && mailboxKey !== null ? [mailboxRouter({ mailbox, key: mailboxKey })] : []
   const { cacheSeconds } = settings.keys
@@ -84,12 +93,21 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
   const wellKnown = wellKnownRouter({ issuer: publicUrl, published: signingKeys.published, cacheSeconds, signIn })
   const ofDevelopment = settings.try.enabled ? [page, ...kept] : []
   const parts = {
-    use: { ...useCases, vault: ports.vault, backends, deviceCookie, browserCookie, qrCode },
+    use: {
+      ...useCases,
+      isTooWeak: (by: Authenticated) => isTooWeak(ports, by),
+      vault: ports.vault,
+      backends,
+      deviceCookie,
+      browserCookie,
+      qrCode,
+    },
     providers: mountedProviders(tenant, publicUrl),
     apps: apps?.mountedApps(tenant, publicUrl) ?? null,
   }
   const routesNeeds: RoutesNeeds = {
     identify,
+    requireLevel,
     usesCookies: backends.some(({ transport }) => transport.isAmbient),
     pageOrigins: ownOrigins(publicUrl, []),
     ownOrigins: origins,
@@ -114,6 +132,7 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
       ...ofPages([...ofDevelopment, wellKnown]),
     ]),
     identify,
+    requireLevel,
     isTls: settings.http.publicUrl?.startsWith('https:') ?? false,
     problemPage: settings.pages.enabled ? problemPage({ site: settings.pages, publicUrl, identify }) : null,
   }
@@ -150,7 +169,11 @@ function documentOf(settings: Settings, operations: Mounted, apps: AppsCode | nu
   const servers = { service, tenant: by === 'path' ? ofPath : service, header: by === 'header' ? header : null }
   const rules = rulesOf(settings)
   const described = routersOf(settings, apps).map((router) => withUserIds(withOwnFields(router, rules), settings.ids))
-  const own = openapi([...described, operations], backends, version, { ...servers, haveTenants: by !== undefined })
+  const own = openapi([...described, operations], backends, version, {
+    ...servers,
+    haveTenants: by !== undefined,
+    demandsFactor: settings.security.secondFactor !== 'optional',
+  })
   const document = withForms(own, settings.compat)
   return settings.compat.documentNames ? asFastApi(document) : document
 }
@@ -162,6 +185,7 @@ type Use = Tenant['useCases'] & {
   readonly deviceCookie: DeviceCookie
   readonly browserCookie: BrowserCookie
   readonly qrCode: (text: string) => Promise<string>
+  readonly isTooWeak: (by: Authenticated) => boolean
 }
 
 interface Parts {

@@ -11,8 +11,8 @@ interface RouterPlugin {
   readonly description: string
   /** The default prefix. */
   readonly prefix: string
-  /** Whether the settings have to turn it on. */
-  readonly isOff?: true
+  /** Absent if it is on by default. Otherwise the settings or the profile turn it on. */
+  readonly isOff?: { readonly hardened: { readonly value: boolean; readonly because: string } }
   /** Its handlers get `backends`, `deviceCookie` and all use cases by their names in `config/composition/container.ts`. */
   readonly router: Router
 }
@@ -27,7 +27,7 @@ export const routers = [
     name: 'factors',
     description: 'Second factors of the own account',
     prefix: '/users',
-    isOff: true,
+    isOff: { hardened: { value: true, because: 'Superusers need it (`security.secondFactor`).' } },
     router: factorsRouter,
   },
 ] as const satisfies readonly RouterPlugin[]

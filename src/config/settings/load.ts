@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { byTenant, loadTenants } from './load-tenants.ts'
 import { readJudged } from './resolve.ts'
-import { doubtsOf, doubtsOfPages } from './rules/doubts.ts'
+import { doubtsOf, doubtsOfFactors, doubtsOfPages } from './rules/doubts.ts'
 import { type Fault, SettingsFault, type Source } from './schema/fault.ts'
 import { environmentSchema, type Settings } from './schema/schema.ts'
 import { overlay, treeOf } from './schema/tree.ts'
@@ -71,7 +71,7 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, ofReading?: F
     const ofFiles = faults.map((fault) => withVariable({ ...fault, source: named(fault.source) }))
     throw new SettingsFault(ofFiles, environment.warnings)
   }
-  const warnings = [...environment.warnings, ...(await doubtsOf(settings))]
+  const warnings = [...environment.warnings, ...(await doubtsOf(settings)), ...doubtsOfFactors(settings, sources)]
   if (by === undefined) {
     const ofPages = listens ? doubtsOfPages(settings, sources) : []
     return { settings, tenants: onlyTenant(settings, sources), sources, warnings: [...warnings, ...ofPages] }

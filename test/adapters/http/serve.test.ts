@@ -25,6 +25,7 @@ describe('an operation', () => {
     const needs: RoutesNeeds = {
       usesCookies: false,
       identify: () => Promise.reject(new Refusal('UNAUTHORIZED')),
+      requireLevel() {},
       pageOrigins: new Set(),
       ownOrigins: new Set(),
       allowedOrigins: new Set(),

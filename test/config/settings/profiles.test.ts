@@ -88,6 +88,20 @@ describe('security.profile', () => {
     expect(sources.get('http.port')).to.equal('default')
   })
 
+  it('demands a second factor of superusers, and says so until the setting is given', async () => {
+    const { settings, warnings } = await folder.load(hardened)
+    expect(settings.security.secondFactor).to.equal('superusers')
+    expect(settings.routers.factors.enabled).to.equal(true)
+    expect(warnings.filter((line) => line.startsWith('security.secondFactor'))).to.have.length(1)
+    const given = await folder.load({ security: { profile: 'hardened', secondFactor: 'superusers' } })
+    expect(given.warnings.join()).to.not.include('security.secondFactor')
+    const off = { routers: { factors: { enabled: false } } }
+    for (const file of [{ ...hardened, ...off }, { security: { secondFactor: 'required' } }]) {
+      const [fault] = await folder.faults(file)
+      expect(fault).to.deep.include({ path: 'security.secondFactor' })
+    }
+  })
+
   it('is taken from the environment before the file', async () => {
     const { settings } = await folder.load(hardened, { PORTCULLIS_SECURITY__PROFILE: 'compatible' })
     expect(settings.passwords.minLength).to.equal(8)
@@ -131,7 +145,8 @@ describe('security.profile', () => {
   })
 
   it('warns if no route can confirm a new address', async () => {
-    const { warnings } = await folder.load({ ...hardened, routers: { verify: { enabled: false } } })
+    const security = { profile: 'hardened', secondFactor: 'superusers' }
+    const { warnings } = await folder.load({ security, routers: { verify: { enabled: false } } })
     expect(warnings).to.deep.equal([
       'security.confirmEmailChange is on, and the router verify is off: no route confirms a new address',
     ])

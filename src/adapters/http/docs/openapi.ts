@@ -22,6 +22,8 @@ interface Servers {
   readonly haveTenants: boolean
   /** The header that names the tenant; `null` with tenants by path or host. */
   readonly header: string | null
+  /** Whether the settings demand a second factor of some users. */
+  readonly demandsFactor: boolean
 }
 
 /** The OpenAPI 3.1 document, derived from the endpoints. */
@@ -35,6 +37,7 @@ export function openapi(
   const paths: Record<string, Json> = {}
   const security = backends.map(({ backend }) => ({ [backend.name]: [] }))
   const refer: Refer = (schema) => reference(schema, schemas)
+  const { demandsFactor } = servers
   const usesCookies = backends.some(({ backend }) => backend.transport.isAmbient)
 
   for (const { tag, prefix, endpoints, requiresVerification = false } of routers) {
@@ -50,7 +53,7 @@ export function openapi(
         ...(parameters.length > 0 && { parameters }),
         ...(body !== null && { requestBody: requestBody(endpoint.encoding, refer(body)) }),
         ...(access !== 'public' && { security: access === 'anybody' ? [{}, ...security] : security }),
-        responses: responses(endpoint, { isOfTenant, refer, usesCookies, requiresVerification }),
+        responses: responses(endpoint, { isOfTenant, refer, usesCookies, requiresVerification, demandsFactor }),
         ...(servers.haveTenants && !isOfTenant && { servers: [servers.service] }),
       }
       paths[path] = { ...paths[path], [method.toLowerCase()]: operation }
@@ -104,6 +107,7 @@ interface Context {
   readonly isOfTenant: boolean
   readonly usesCookies: boolean
   readonly requiresVerification: boolean
+  readonly demandsFactor: boolean
   readonly refer: Refer
 }
 
@@ -204,18 +208,20 @@ const serviceFailures = [
   ),
 ]
 
-function failuresOf(endpoint: Endpoint, { isOfTenant, usesCookies, requiresVerification }: Context): Failure[] {
+function failuresOf(endpoint: Endpoint, context: Context): Failure[] {
+  const { isOfTenant, usesCookies, requiresVerification, demandsFactor } = context
   const { access, refusals, body, target, limit, ownOriginsOnly, method, errorReply } = endpoint
   const codes: RefusalCode[] = []
   const needsLogin = access === 'user' || access === 'superuser'
   if (needsLogin) codes.push('UNAUTHORIZED')
+  if (needsLogin && demandsFactor && !endpoint.isBeforeFactor) codes.push('SECOND_FACTOR_REQUIRED')
   const refusesPages = ownOriginsOnly === 'or apps' ? usesCookies : ownOriginsOnly
   if (access === 'superuser' || refusesPages || (needsLogin && (requiresVerification || method !== 'GET')))
     codes.push('FORBIDDEN')
   if (target !== null || isOfTenant) codes.push('NOT_FOUND') // the tenant may be unknown
   return [
     ...(body === null || errorReply !== undefined ? [] : bodyFailures),
-    ...[...codes, ...refusals].map(refusal),
+    ...[...new Set([...codes, ...refusals])].map(refusal),
     ...(limit === null ? [] : [limited]),
     ...serviceFailures,
   ]

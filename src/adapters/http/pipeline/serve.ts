@@ -24,10 +24,14 @@ import type { TenantRouting } from './tenant-routing.ts'
 export interface TenantHttp {
   readonly routes: RouteTable
   readonly identify: Identify
+  readonly requireLevel: RequireLevel
   readonly isTls: boolean
   /** Its account pages in place of JSON errors; `null` without account pages. */
   readonly problemPage: ProblemPage | null
 }
+
+/** As `requireLevel` of the use cases, for the settings of the tenant. */
+export type RequireLevel = (by: Authenticated, level?: 1 | 2) => void
 
 export interface Tenants {
   knows(id: string): boolean
@@ -109,6 +113,7 @@ function notFound(ctx: Context): void {
 
 export interface RoutesNeeds {
   readonly identify: Identify
+  readonly requireLevel: RequireLevel
   /** Whether browsers send the credential of a backend by themselves. */
   readonly usesCookies: boolean
   /** The origins of our own pages. */
@@ -130,6 +135,7 @@ export const ofNoTenant: RoutesNeeds = {
   async identify() {
     throw new Refusal('UNAUTHORIZED')
   },
+  requireLevel() {},
   usesCookies: false,
   pageOrigins: new Set(),
   ownOrigins: new Set(),
@@ -169,7 +175,6 @@ function answerOf<Use>(
     const raw = readFields === null ? null : await readBody(ctx, encoding)
 
     const by = access === 'public' ? null : await identify(ctx)
-    ctx.state.by = by
     refusePages(ctx.req.headers)
     if (access === 'superuser' && !by?.user.isSuperuser) throw new Refusal('FORBIDDEN')
     if (requiresVerification && by?.user.isVerified === false) throw new Refusal('FORBIDDEN')
@@ -211,7 +216,10 @@ function answerOf<Use>(
 
   async function identify(ctx: Context): Promise<Authenticated | null> {
     try {
-      return await needs.identify(ctx.req)
+      const by = await needs.identify(ctx.req)
+      ctx.state.by = by
+      if (!endpoint.isBeforeFactor) needs.requireLevel(by)
+      return by
     } catch (thrown) {
       if (access === 'anybody' && thrown instanceof Refusal) return null
       throw thrown

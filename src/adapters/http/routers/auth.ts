@@ -61,6 +61,7 @@ export function authRouter({ name, transport, loginField = null, hasFactors = fa
       }),
       endpoint(routes.auth.logout, {
         operationId: `auth:${name}.logout`,
+        isBeforeFactor: true,
         summary: `Log out (${name})`,
         replies: { 204: { description: 'The credential of this request is ended', body: null } },
         async handle({ by }, { logOut }: Use) {

@@ -6,6 +6,7 @@ import type { KeepFactors, RedeemKeepFactors } from '../../../application/factor
 import type { RemoveFactors } from '../../../application/factors/remove-factors.ts'
 import type { RenewRecoveryCodes } from '../../../application/factors/renew-recovery-codes.ts'
 import type { ResetFactors } from '../../../application/factors/reset-factors.ts'
+import type { Authenticated } from '../../../application/sign-in/authenticate.ts'
 import type { User } from '../../../domain/user.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { routes } from '../routes.ts'
@@ -21,6 +22,8 @@ export interface Use {
   keepFactors: KeepFactors
   redeemKeepFactors: RedeemKeepFactors
   readUser: ReadUser
+  /** Whether the settings demand two factors of the user, and the login was without them. */
+  isTooWeak: (by: Authenticated) => boolean
   /** Draws a text as a QR code in SVG. */
   qrCode: (text: string) => Promise<string>
 }
@@ -44,6 +47,9 @@ const FactorsSchema = Type.Object(
     }),
     recovery_codes: Type.Integer({ description: 'The number of unused recovery codes' }),
     reset_at: orNull('When the factors will go, because somebody has asked for their reset'),
+    is_required: Type.Boolean({
+      description: 'Whether this login may only add a factor, or has to be repeated with it',
+    }),
   },
   { title: 'Factors', additionalProperties: false },
 )
@@ -68,10 +74,11 @@ const CodesSchema = Type.Object(
   { title: 'RecoveryCodes', additionalProperties: false },
 )
 
-const factorsBody = ({ factors: { totp, recovery, resetAt } }: User) => ({
+const factorsBody = ({ factors: { totp, recovery, resetAt } }: User, isRequired: boolean) => ({
   totp: totp && { added_at: new Date(totp.addedAt).toISOString() },
   recovery_codes: recovery?.digests.length ?? 0,
   reset_at: resetAt && new Date(resetAt).toISOString(),
+  is_required: isRequired,
 })
 
 const kept = { 204: { description: 'The factors stay', body: null } }
@@ -84,12 +91,14 @@ export const factorsRouter: Router<Use> = {
   endpoints: [
     endpoint(routes.factors.list, {
       operationId: 'factors:list',
+      isBeforeFactor: true,
       summary: 'Read which second factors the own account has',
       replies: { 200: { description: 'The factors, without secrets', body: FactorsSchema } },
-      handle: async ({ by }) => ({ status: 200, body: factorsBody(by.user) }),
+      handle: async ({ by }, { isTooWeak }: Use) => ({ status: 200, body: factorsBody(by.user, isTooWeak(by)) }),
     }),
     endpoint(routes.factors.beginTotp, {
       operationId: 'factors:begin_totp',
+      isBeforeFactor: true,
       summary: 'Begin to add an authenticator app (RFC 6238)',
       replies: { 200: { description: 'Nothing is stored before the confirmation', body: SetupSchema } },
       refusals: ['FACTOR_ALREADY_EXISTS', ...level],
@@ -100,6 +109,7 @@ export const factorsRouter: Router<Use> = {
     }),
     endpoint(routes.factors.confirmTotp, {
       operationId: 'factors:confirm_totp',
+      isBeforeFactor: true,
       summary: 'Add the authenticator app by its first code, and end all other logins',
       body: ConfirmBody,
       replies: { 200: { description: 'Added', body: CodesSchema } },

@@ -49,12 +49,14 @@ async function end(by: Authenticated, target: User, id = '', use: SessionUse): P
 export const sessionEndpoints: readonly Endpoint<SessionUse>[] = [
   endpoint(routes.users.listMySessions, {
     operationId: 'users:sessions',
+    isBeforeFactor: true,
     summary: 'List the stored sessions of the own account',
     replies: listed,
     handle: ({ by }, use: SessionUse) => list(by, by.user, use),
   }),
   endpoint(routes.users.endMyLogins, {
     operationId: 'users:log_out_everywhere',
+    isBeforeFactor: true,
     summary: 'End every login of the own account, this one too',
     replies: allEnded,
     async handle({ by, requestId, languages }, use: SessionUse) {
@@ -65,6 +67,7 @@ export const sessionEndpoints: readonly Endpoint<SessionUse>[] = [
   endpoint(routes.users.endMySession, {
     parameters: { id: Type.String() },
     operationId: 'users:end_session',
+    isBeforeFactor: true,
     summary: 'End a session of the own account',
     replies: ended,
     refusals: ['NOT_FOUND'],

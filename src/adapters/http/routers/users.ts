@@ -1,6 +1,7 @@
 import type { ChangeAccount } from '../../../application/accounts/change-account.ts'
 import type { ChangeOwnAccount } from '../../../application/accounts/change-own-account.ts'
 import type { DeleteUser } from '../../../application/accounts/delete-user.ts'
+import { requireLevel } from '../../../application/factors/level.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { routes } from '../routes.ts'
 import { AccountsSchema, accountBody, UpdateMeBody, UpdateUserBody, UserSchema, userBody } from '../schemas.ts'
@@ -25,8 +26,11 @@ export const usersRouter: Router<Use> = {
     endpoint(routes.users.readMe, {
       operationId: 'users:current_user',
       summary: 'Read the own account',
+      query: [{ name: 'level', description: '`2`: refuse a login that was not proved by two factors' }],
       replies: user,
-      async handle({ by }) {
+      refusals: ['SECOND_FACTOR_REQUIRED'],
+      async handle({ by, query }) {
+        if (query.getAll('level').some((level) => level !== '1')) requireLevel({}, by, 2)
         return { status: 200, body: userBody(by.user, by.user) }
       },
     }),

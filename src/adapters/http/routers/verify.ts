@@ -21,6 +21,7 @@ export const verifyRouter: Router<Use> = {
     }),
     endpoint(routes.verify.verify, {
       operationId: 'verify:verify',
+      isBeforeFactor: true,
       summary: 'Verify the present or a new address by its token',
       body: VerifyBody,
       replies: { 200: { description: 'Verified', body: UserSchema } },

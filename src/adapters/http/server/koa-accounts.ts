@@ -14,6 +14,11 @@ export interface SignedIn {
   readonly tenant: string
 }
 
+export interface Demands {
+  /** `2` requires a login with two factors: 403 `SECOND_FACTOR_REQUIRED` for others. */
+  readonly level?: 1 | 2
+}
+
 /** Calls the next middleware, or answers like our routes: 401, 403, 503, or 404 for an unknown tenant. */
 export type Guard = Middleware<SignedIn>
 
@@ -24,11 +29,11 @@ export interface KoaAccounts {
    */
   routes(): Middleware
   /** Requires a valid credential of an active user, from any backend. */
-  requireUser(): Guard
+  requireUser(demands?: Demands): Guard
   /** Requires a verified user: 403 for others. */
-  requireVerified(): Guard
+  requireVerified(demands?: Demands): Guard
   /** Requires a superuser: 403 for others. */
-  requireSuperuser(): Guard
+  requireSuperuser(demands?: Demands): Guard
 }
 
 interface Needs extends AnsweringNeeds {
@@ -58,12 +63,12 @@ export function accountsInKoa({ tenants, routing, paths, ...needs }: Needs): Koa
     return isOurs(ctx) ? apart(ctx, () => answer(ctx, () => answerTenant(ctx))) : next()
   }
 
-  function guard(admits: (user: User) => boolean): Guard {
+  function guard({ level = 1 }: Demands, admits: (user: User) => boolean): Guard {
     return async (ctx, next) => {
       const started = performance.now()
       const found: Found = {}
       try {
-        await identify(ctx, found, admits)
+        await identify(ctx, found, { level, admits })
       } catch (thrown) {
         const refuse = () => Promise.reject(thrown)
         return apart(ctx, () => answer(ctx, refuse, started), found)
@@ -73,13 +78,14 @@ export function accountsInKoa({ tenants, routing, paths, ...needs }: Needs): Koa
     }
   }
 
-  async function identify(ctx: Context, found: Found, admits: (user: User) => boolean): Promise<void> {
+  async function identify(ctx: Context, found: Found, { level, admits }: Admission): Promise<void> {
     const id = guardedTenant(ctx, routing)
     if (!tenants.knows(id)) throw new Refusal('NOT_FOUND')
     found.tenant = id
     await tenants.use(id, async ({ http }) => {
       const by = await http.identify(ctx)
       found.by = by
+      http.requireLevel(by, level)
       if (!admits(by.user)) throw new Refusal('FORBIDDEN')
       recordUse(by)
       found.signedIn = { user: viewOf(by.user), tenant: id }
@@ -88,10 +94,14 @@ export function accountsInKoa({ tenants, routing, paths, ...needs }: Needs): Koa
 
   return {
     routes: () => routes,
-    requireUser: () => guard(() => true),
-    requireVerified: () => guard(({ isVerified }) => isVerified),
-    requireSuperuser: () => guard(({ isSuperuser }) => isSuperuser),
+    requireUser: (demands = {}) => guard(demands, () => true),
+    requireVerified: (demands = {}) => guard(demands, ({ isVerified }) => isVerified),
+    requireSuperuser: (demands = {}) => guard(demands, ({ isSuperuser }) => isSuperuser),
   }
+}
+
+interface Admission extends Required<Demands> {
+  admits(user: User): boolean
 }
 
 interface Found {

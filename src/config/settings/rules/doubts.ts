@@ -37,6 +37,14 @@ export function doubtsOfPages(settings: Settings, sources: ReadonlyMap<string, S
   return ['the account pages are off: set mail.url, or pages.enabled (false if you want none)']
 }
 
+/** Warns until the setting is given, because scripts that worked before a profile stop. */
+export function doubtsOfFactors({ security }: Settings, sources: ReadonlyMap<string, Source>): string[] {
+  if (security.secondFactor === 'optional' || sources.get('security.secondFactor') !== 'profile hardened') return []
+  return [
+    'security.secondFactor is superusers, by the profile hardened: logins of superusers by a password alone may only add a second factor, so scripts with such a login stop (docs/second-factors.md#scripts). Set it to superusers or optional to end this warning',
+  ]
+}
+
 function doubtsOfStores({ stores }: Settings): string[] {
   const inClear = storeRoles.flatMap((role) =>
     ['url', 'directUrl'].flatMap((option) => {

@@ -38,6 +38,7 @@ export function* objectionsTo(settings: Settings): Generator<Objection> {
   yield* judgeBackends(settings)
   yield* judgeProviders(settings)
   yield* judgeVerification(settings)
+  yield* judgeFactors(settings)
   yield* judgePages(settings)
   yield* judgePaths(settings)
   yield* judgeBase(settings)
@@ -80,6 +81,13 @@ function* judgeVerification({ verification, backends }: Settings): Generator<Obj
   if (enabled.some(([, { requiresVerification }]) => !requiresVerification)) return
   const message = 'needs a backend without requiresVerification, because users verify within a session'
   yield ['verification.requiresSession', message, ['backends']]
+}
+
+/** Nobody could add the factor that is demanded. */
+function* judgeFactors({ security, routers }: Settings): Generator<Objection> {
+  if (security.secondFactor === 'optional' || routers.factors.enabled) return
+  const message = `cannot be ${security.secondFactor} while routers.factors.enabled is off, because nobody could add a factor`
+  yield ['security.secondFactor', message, ['routers.factors.enabled']]
 }
 
 function* judgeProviders(settings: Settings): Generator<Objection> {

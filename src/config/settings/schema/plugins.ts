@@ -37,6 +37,7 @@ export const routersSchema = Type.Object(
           `${description}: ${listed(router.endpoints.map(({ method, path }) => `${method} ${path}`))}.`,
           {
             default: !('isOff' in rest),
+            ...('isOff' in rest && rest.isOff),
           },
         ),
         prefix: prefix({ default: standard }),

@@ -2,6 +2,7 @@ import Type from 'typebox'
 import { maxLifetimeSeconds } from '../../../adapters/credentials/options.ts'
 import { greatestCost } from '../../../adapters/crypto/cost-bounds.ts'
 import { fieldsSettings } from '../../../adapters/fields/field-schema.ts'
+import { factorPolicies } from '../../../application/factors/level.ts'
 import { seconds } from './fields.ts'
 
 export const passwords = Type.Object({
@@ -91,6 +92,16 @@ export const security = Type.Object({
     },
     description:
       'Linking, unlinking, a change of password or address, and every change or deletion by a superuser need a login within this time. A PATCH may send `current_password` instead. `0` turns the check off.',
+  }),
+  secondFactor: Type.Enum([...factorPolicies], {
+    default: 'optional',
+    hardened: {
+      value: 'superusers',
+      because:
+        'Whoever administers accounts shows two factors (ASVS 5.0 section 6.3.3, NIST SP 800-63B-4 section 2.2).',
+    },
+    description:
+      'Who needs a second factor: nobody, superusers or everybody. Other logins of them may only add one: 403 `SECOND_FACTOR_REQUIRED` (`docs/second-factors.md`).',
   }),
   confirmEmailChange: Type.Boolean({
     default: false,

@@ -157,6 +157,7 @@ ${allowsDeletion ? deletionSection(texts) : null}
 <p><a id="open-app" href="#">${texts.factors.openApp}</a></p>
 ${form(texts.factors.button, [field('code', texts.factors.code, { autocomplete: 'one-time-code', isText: true })])}
 </div>
+<button type="button" id="sign-out" class="quiet" hidden>${texts.account.signOut}</button>
 ${links([link('account', texts.back)])}
 </div>`,
   }),

@@ -1,5 +1,5 @@
 import { byId, data, filled, open, retitle, returnTo, say, texts, wayOn } from './page.ts'
-import { codeOf, leaveFor, linkPause, Problem, requestVerification } from './requests.ts'
+import { codeOf, leaveFor, linkPause, Problem, request, requestVerification } from './requests.ts'
 
 /** Passes the fields of the form to `act`. Faults appear beside their fields, and the first one gets the focus. */
 export function onSubmit(act: (fields: Readonly<Record<string, string>>) => Promise<void>): void {
@@ -61,6 +61,16 @@ export function onClick(button: HTMLElement, act: () => Promise<void>): void {
     if (button.getAttribute('aria-busy') === 'true') return
     button.setAttribute('aria-busy', 'true')
     void attempt(act).finally(() => button.removeAttribute('aria-busy'))
+  })
+}
+
+/** The button ends the session of this browser. */
+export function signOutOnClick(button: HTMLElement): void {
+  onClick(button, async () => {
+    await request('POST', `${data.routes.login}/logout`).catch((problem: unknown) => {
+      if (codeOf(problem) !== 'Unauthorized') throw problem
+    })
+    open('sign-in', 'signedOut')
   })
 }
 

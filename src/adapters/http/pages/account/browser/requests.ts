@@ -1,4 +1,4 @@
-import { data, filled, texts } from './page.ts'
+import { data, filled, pageUrl, texts, wayOn } from './page.ts'
 import { tabStorage } from './storage.ts'
 
 /** The account as `GET /users/me` answers it. */
@@ -83,8 +83,17 @@ export async function request<Body = null>(method: string, path: string, { json,
   })
   const isJson = response.headers.get('Content-Type')?.startsWith('application/json') ?? false
   const content = isJson ? await response.json() : null
-  if (!response.ok) throw problemOf(content?.detail, Number(response.headers.get('Retry-After')))
-  return content
+  if (response.ok) return content
+  if (content?.detail === 'SECOND_FACTOR_REQUIRED' && !isAt('factors')) return leaveForFactor()
+  throw problemOf(content?.detail, Number(response.headers.get('Retry-After')))
+}
+
+const isAt = (page: string): boolean => location.pathname === `${data.base}/account/${page}`
+
+/** The settings demand a second factor first. Its page leads back, and a page that has logged in leads on. */
+function leaveForFactor(): Promise<never> {
+  location.replace(pageUrl('factors', isAt('sign-in') || isAt('sign-up') ? wayOn : location.href))
+  return new Promise(() => {})
 }
 
 /** @param detail the member of the body of an answer, or a code from the address bar */

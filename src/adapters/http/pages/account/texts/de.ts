@@ -135,6 +135,7 @@ export const de: Texts = {
     factorsKept:
       'Ihr zweiter Faktor bleibt. Wenn Sie nicht um seine Entfernung gebeten haben, legen Sie jetzt ein neues Passwort fest.',
     factorRemoved: 'Eine Anmeldung braucht keinen Code mehr, und die Wiederherstellungscodes gelten nicht mehr.',
+    factorRequired: 'Ihr Konto braucht einen zweiten Faktor, bevor Sie weitermachen.',
     noFactor: 'Keiner',
     factorApp: 'Authenticator-App',
     titles: {

@@ -135,6 +135,7 @@ export const en = {
       'Your second factor will be removed at {time}, because somebody said that it is lost. If it was not you, keep it, and choose a new password.',
     factorsKept: 'Your second factor stays. If you did not ask for its removal, choose a new password now.',
     factorRemoved: 'A sign-in needs no code any more, and the recovery codes no longer work.',
+    factorRequired: 'Your account needs a second factor before you go on.',
     noFactor: 'None',
     factorApp: 'Authenticator app',
     /** The titles of pages after their forms. */

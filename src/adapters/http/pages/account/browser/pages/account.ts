@@ -1,8 +1,7 @@
 import { showDetails } from '../details.ts'
-import { asUser, attempt, onClick, sendLinkOnClick } from '../form.ts'
+import { asUser, attempt, onClick, sendLinkOnClick, signOutOnClick } from '../form.ts'
 import { byId, data, element, filled, open, say, takeError, texts } from '../page.ts'
 import {
-  codeOf,
   type LinkedAccount,
   leaveFor,
   type OwnPassword,
@@ -87,12 +86,7 @@ function breakable(email: string): (Node | string)[] {
   return [email.slice(0, at), element('wbr', {}), email.slice(at)]
 }
 
-onClick(byId('sign-out'), async () => {
-  await request('POST', `${routes.login}/logout`).catch((problem: unknown) => {
-    if (codeOf(problem) !== 'Unauthorized') throw problem
-  })
-  open('sign-in', 'signedOut')
-})
+signOutOnClick(byId('sign-out'))
 
 onClick(byId('everywhere'), () =>
   asUser(async () => {

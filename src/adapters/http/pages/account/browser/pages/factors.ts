@@ -1,6 +1,6 @@
-import { asUser, attempt, finish, onClick, onSubmit } from '../form.ts'
-import { byId, data, element, filled, open, pageUrl, say, texts } from '../page.ts'
-import { codeOf, request, signedIn } from '../requests.ts'
+import { asUser, attempt, finish, onClick, onSubmit, signOutOnClick } from '../form.ts'
+import { byId, data, element, filled, open, pageUrl, returnTo, say, texts, wayText } from '../page.ts'
+import { codeOf, request } from '../requests.ts'
 import { dateOf } from '../times.ts'
 import { forgetToken, linkToken } from '../token.ts'
 
@@ -9,6 +9,8 @@ interface Factors {
   readonly totp: { readonly added_at: string } | null
   readonly recovery_codes: number
   readonly reset_at: string | null
+  /** Whether the settings demand two factors, and this login was without them. */
+  readonly is_required: boolean
 }
 
 interface Setup {
@@ -20,6 +22,8 @@ interface Setup {
 
 const path = `${data.routes.users}/me/factors`
 let setup = ''
+/** Where the settings demanded the factor, and to where its page leads on. */
+let wayOn: string | null = null
 /** Of the message about a reset. It needs no login: whoever reads the mail may keep the factor. */
 const token = linkToken()
 
@@ -65,7 +69,7 @@ function showCodes({ recovery_codes: codes }: Codes, title: string): void {
 }
 
 function wayBack(): HTMLElement {
-  return element('a', { class: 'button', href: pageUrl('account') }, texts.toAccount)
+  return element('a', { class: 'button', href: wayOn ?? pageUrl('account') }, wayText(wayOn))
 }
 
 /** A login without the factor leads to a new one, which leads back here. */
@@ -91,9 +95,13 @@ async function begin(): Promise<void> {
 }
 
 async function show(): Promise<void> {
-  const user = await signedIn()
-  if (user === null) return location.replace(pageUrl('sign-in', location.href))
-  const { totp, recovery_codes: left, reset_at } = await request<Factors>('GET', path)
+  const { totp, recovery_codes: left, reset_at, is_required: isRequired } = await request<Factors>('GET', path)
+  if (isRequired) {
+    if (totp !== null) return open('sign-in', 'again', location.href)
+    wayOn = returnTo
+    byId('sign-out').hidden = false
+    for (const link of document.querySelectorAll<HTMLElement>('#step .links')) link.hidden = true // it would lead back here
+  }
   if (totp === null) await begin()
   else {
     byId('since').textContent = filled(texts.factorSince, { time: dateOf(totp.added_at) })
@@ -106,8 +114,10 @@ async function show(): Promise<void> {
   }
   byId('loading').hidden = true
   byId('step').hidden = false
-  say('')
+  say(isRequired ? texts.factorRequired : '')
 }
+
+signOutOnClick(byId('sign-out'))
 
 if (token === null) await attempt(() => asUserWithFactor(show))
 else {
