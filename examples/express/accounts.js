@@ -28,10 +28,11 @@ class AccountsUnavailable extends Error {
 /** Errors of jose that say nothing about the token. Others are not of jose, such as those of fetch. */
 const outages = ['ERR_JOSE_GENERIC', 'ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID']
 
-/** The user of a JWT, with its claims. Nothing else of the user is known. */
-async function userByKeys(token) {
+/** The user of a JWT, with its claims; a text for a login of a lower level. Nothing else of the user is known. */
+async function userByKeys(token, level) {
   try {
     const claims = await claimsOf(token)
+    if (level === 2 && claims.acr !== '2') return 'SECOND_FACTOR_REQUIRED'
     return { ...claims, id: claims.sub }
   } catch (error) {
     if (error instanceof errors.JOSEError && !outages.includes(error.code)) return null
@@ -39,26 +40,34 @@ async function userByKeys(token) {
   }
 }
 
-/** The user of any credential, with the members of GET /users/me, as they are now. */
-async function userByQuestion({ authorization, cookie }) {
+/** The user of any credential, with the members of GET /users/me, as they are now; a text if the answer refuses the login. */
+async function userByQuestion({ authorization, cookie }, level) {
   if (!authorization && !cookie) return null
   const headers = { ...(authorization && { authorization }), ...(cookie && { cookie }) }
   const signal = AbortSignal.timeout(2000)
-  const answer = await fetch(`${accounts}/users/me`, { headers, signal }).catch((error) => error)
+  const answer = await fetch(`${accounts}/users/me${level === 2 ? '?level=2' : ''}`, { headers, signal }).catch(
+    (error) => error,
+  )
   if (answer.status === 401) return null
+  if (answer.status === 403) return (await answer.json()).detail ?? 'Forbidden'
   if (answer.status !== 200) throw new AccountsUnavailable(`the accounts do not answer: ${answer.status}`)
   return answer.json()
 }
 
-/** Middleware that sets `req.user`, or answers 401 or 403. With `optional`, `req.user` may be `null`. */
-export function currentUser({ verified = false, superuser = false, optional = false } = {}) {
+/**
+ * Middleware that sets `req.user`, or answers 401 or 403. With `optional`, `req.user` may be `null`. With `level: 2`, the login needs
+ * two factors.
+ */
+export function currentUser({ verified = false, superuser = false, optional = false, level = 1 } = {}) {
   return async (req, res, next) => {
     const [, token = ''] = /^bearer +(\S+)$/i.exec(req.headers.authorization ?? '') ?? []
     const byKeys = issuer && token.split('.').length === 3 && !verified && !superuser
-    const user = byKeys ? await userByKeys(token) : await userByQuestion(req.headers)
+    const found = byKeys ? await userByKeys(token, level) : await userByQuestion(req.headers, level)
+    const user = typeof found === 'string' ? null : found
     const lacks = user !== null && ((verified && !user.is_verified) || (superuser && !user.is_superuser))
+    const refusal = lacks ? 'Forbidden' : typeof found === 'string' ? found : null
     req.user = lacks ? null : user
     if (req.user !== null || optional) return next()
-    res.status(lacks ? 403 : 401).json({ detail: lacks ? 'Forbidden' : 'Unauthorized' })
+    res.status(refusal === null ? 401 : 403).json({ detail: refusal ?? 'Unauthorized' })
   }
 }

@@ -21,6 +21,11 @@ app.post('/notes', currentUser({ verified: true }), express.json(), (req, res) =
   res.status(201).json(notes.get(id))
 })
 
+app.delete('/notes', currentUser({ level: 2 }), (req, res) => {
+  notes.delete(req.user.id)
+  res.status(204).end()
+})
+
 app.get('/all-notes', currentUser({ superuser: true }), (_req, res) => {
   res.json(Object.fromEntries(notes))
 })

@@ -44,30 +44,39 @@ def user_by_keys(token: str) -> SimpleNamespace | None:
     return SimpleNamespace(**claims, id=USER_ID(claims["sub"]))
 
 
-def user_by_question(request: Request) -> SimpleNamespace | None:
+def user_by_question(request: Request, level: int) -> SimpleNamespace | None:
     """The user of any credential, with the attributes of UserRead, as they are now."""
     credentials = [pair for pair in request.headers.raw if pair[0] in (b"authorization", b"cookie")]
     try:
-        answer = accounts.get("/users/me", headers=credentials) if credentials else None
+        answer = accounts.get("/users/me", params={"level": 2} if level == 2 else {}, headers=credentials) if credentials else None
     except httpx.HTTPError as error:
         raise HTTPException(503) from error
     if answer is None or answer.status_code == 401:
         return None
-    if answer.status_code != 200:  # 403: routers.users.requiresVerification; otherwise nobody knows who calls
-        raise HTTPException(403 if answer.status_code == 403 else 503)
+    if answer.status_code == 403:  # a login without the second factor, or routers.users.requiresVerification
+        raise HTTPException(403, answer.json().get("detail"))
+    if answer.status_code != 200:
+        raise HTTPException(503)
     user = answer.json()
     return SimpleNamespace(**{**user, "id": USER_ID(str(user["id"]))})
 
 
-def current_user(active: bool = True, verified: bool = False, superuser: bool = False, optional: bool = False):
-    """A dependency whose value is the user. `active` is there for fastapi-users: nobody else is ever logged in."""
+def current_user(
+    active: bool = True, verified: bool = False, superuser: bool = False, optional: bool = False, level: int = 1
+):
+    """A dependency whose value is the user. `active` is there for fastapi-users: nobody else is ever logged in.
+
+    With level=2, the login needs two factors.
+    """
 
     def dependency(request: Request, credentials=Depends(bearer)) -> SimpleNamespace | None:
         token = credentials.credentials if credentials else ""
         if ISSUER and token.count(".") == 2 and not verified and not superuser:
             user = user_by_keys(token)
+            if user and level == 2 and getattr(user, "acr", "1") != "2":
+                raise HTTPException(403, "SECOND_FACTOR_REQUIRED")
         else:
-            user = user_by_question(request)
+            user = user_by_question(request, level)
         status = 401
         if user and (verified and not user.is_verified or superuser and not user.is_superuser):
             user, status = None, 403

@@ -24,6 +24,11 @@ def write(text: str = Body(embed=True), user=Depends(current_user(verified=True)
     return notes[user.id]
 
 
+@app.delete("/notes", status_code=204)
+def remove(user=Depends(current_user(level=2))):
+    notes.pop(user.id, None)
+
+
 @app.get("/all-notes")
 def read_all(user=Depends(current_user(superuser=True))):
     return notes

@@ -52,11 +52,16 @@ type User struct {
 	IsSuperuser bool   `json:"is_superuser"`
 }
 
-// userOf returns the user who makes a request, or nil. With asks, /users/me decides.
-func userOf(request *http.Request, asks bool) (*User, error) {
+// A Forbidden error says why a login is refused, as the accounts do.
+type Forbidden string
+
+func (detail Forbidden) Error() string { return string(detail) }
+
+// userOf returns the user who makes a request, or nil. Where a right counts, /users/me decides.
+func userOf(request *http.Request, need Need) (*User, error) {
 	scheme, token, _ := strings.Cut(request.Header.Get("Authorization"), " ")
-	if asks || issuer == "" || !strings.EqualFold(scheme, "bearer") || strings.Count(token, ".") != 2 {
-		return userByQuestion(request)
+	if need.Verified || need.Superuser || issuer == "" || !strings.EqualFold(scheme, "bearer") || strings.Count(token, ".") != 2 {
+		return userByQuestion(request, need.Level)
 	}
 	claims, err := ClaimsOf(strings.TrimLeft(token, " "))
 	if errors.Is(err, errNoAnswer) {
@@ -66,12 +71,19 @@ func userOf(request *http.Request, asks bool) (*User, error) {
 	if err != nil || id == "" {
 		return nil, nil
 	}
+	if need.Level == 2 && claims["acr"] != "2" {
+		return nil, Forbidden("SECOND_FACTOR_REQUIRED")
+	}
 	return &User{ID: id}, nil
 }
 
 // userByQuestion returns the user of any credential, as GET /users/me does.
-func userByQuestion(request *http.Request) (*User, error) {
-	question, err := http.NewRequestWithContext(request.Context(), http.MethodGet, accounts+"/users/me", nil)
+func userByQuestion(request *http.Request, level int) (*User, error) {
+	address := accounts + "/users/me"
+	if level == 2 {
+		address += "?level=2"
+	}
+	question, err := http.NewRequestWithContext(request.Context(), http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -90,34 +102,45 @@ func userByQuestion(request *http.Request) (*User, error) {
 	switch {
 	case answer.StatusCode == http.StatusUnauthorized:
 		return nil, nil
+	case answer.StatusCode == http.StatusForbidden:
+		body := struct{ Detail Forbidden }{}
+		if json.NewDecoder(answer.Body).Decode(&body) != nil {
+			return nil, errNoAnswer
+		}
+		return nil, body.Detail
 	case answer.StatusCode != http.StatusOK || json.NewDecoder(answer.Body).Decode(user) != nil:
 		return nil, errNoAnswer
 	}
 	return user, nil
 }
 
-// Need says which users may make a request. With Optional, nobody may, too.
-type Need struct{ Verified, Superuser, Optional bool }
+// Need says which users may make a request. With Optional, nobody may, too. With Level 2, the login needs two factors.
+type Need struct {
+	Verified, Superuser, Optional bool
+	Level                         int
+}
 
 type userKey struct{}
 
 // Require answers 401 or 403 to others. UserFrom returns the user in the handler.
 func Require(need Need, handler http.HandlerFunc) http.HandlerFunc {
 	return func(response http.ResponseWriter, request *http.Request) {
-		user, err := userOf(request, need.Verified || need.Superuser)
-		lacks := user != nil && (need.Verified && !user.IsVerified || need.Superuser && !user.IsSuperuser)
+		user, err := userOf(request, need)
+		if user != nil && (need.Verified && !user.IsVerified || need.Superuser && !user.IsSuperuser) {
+			user, err = nil, Forbidden(http.StatusText(http.StatusForbidden))
+		}
+		forbidden := Forbidden("")
+		isForbidden := errors.As(err, &forbidden)
 		switch {
-		case err != nil:
+		case err != nil && !isForbidden:
 			refuse(response, http.StatusServiceUnavailable)
 			return
-		case lacks && !need.Optional:
-			refuse(response, http.StatusForbidden)
+		case isForbidden && !need.Optional:
+			answer(response, http.StatusForbidden, map[string]string{"detail": string(forbidden)})
 			return
 		case user == nil && !need.Optional:
 			refuse(response, http.StatusUnauthorized)
 			return
-		case lacks:
-			user = nil
 		}
 		handler(response, request.WithContext(context.WithValue(request.Context(), userKey{}, user)))
 	}

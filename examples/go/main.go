@@ -22,9 +22,12 @@ var (
 func main() {
 	http.HandleFunc("/", Require(Need{Optional: true}, home))
 	http.HandleFunc("/notes", func(response http.ResponseWriter, request *http.Request) {
-		if request.Method == http.MethodPost {
+		switch request.Method {
+		case http.MethodPost:
 			Require(Need{Verified: true}, write)(response, request)
-		} else {
+		case http.MethodDelete:
+			Require(Need{Level: 2}, remove)(response, request)
+		default:
 			Require(Need{}, read)(response, request)
 		}
 	})
@@ -60,6 +63,13 @@ func write(response http.ResponseWriter, request *http.Request) {
 	defer mutex.Unlock()
 	notes[user.ID] = append(notes[user.ID], added)
 	answer(response, http.StatusCreated, notes[user.ID])
+}
+
+func remove(response http.ResponseWriter, request *http.Request) {
+	mutex.Lock()
+	defer mutex.Unlock()
+	delete(notes, UserFrom(request).ID)
+	response.WriteHeader(http.StatusNoContent)
 }
 
 func readAll(response http.ResponseWriter, _ *http.Request) {

@@ -12,6 +12,7 @@ import { type NotesApp, type NotesExample, prepareNotesApps, startNotesApp } fro
 import { blocksOf, projectFile, tourOf } from '../support/project/readme-blocks.ts'
 import { goThrough } from '../support/project/readme-tour.ts'
 import { enrol } from '../support/scenes/enrol.ts'
+import { challenged, codeOf, enrolled, prove } from '../support/scenes/factors.ts'
 import { quickest } from '../support/scenes/quickest.ts'
 import { listen } from '../support/servers/ports.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
@@ -34,6 +35,7 @@ const settings = {
     opaque: { prefix: '/auth/opaque', ...bearerOf('stored') },
   },
   limits: { enabled: false },
+  routers: { factors: { enabled: true } },
 }
 
 const unauthorized = { status: 401, body: { detail: 'Unauthorized' } }
@@ -279,6 +281,30 @@ describe('examples/fastapi, examples/express and examples/go', function () {
       }
     }
     front.setsCookie = ''
+  })
+
+  it('demand a login with two factors, by the token or by the answer of the service', async () => {
+    const email = 'two-factors@example.com'
+    const weak = bearer(tokens.EdDSA)
+    let at = new Date()
+    const { secret } = await enrolled(acme, email, () => at)
+    at = new Date(at.getTime() + 30_000) // the next code counts already
+    const { challenge } = await challenged(acme, email)
+    const proved = await prove(acme, { challenge, code: codeOf(secret, at) })
+    const strong = bearer((proved.body as { access_token: string }).access_token) // safe: its use proves it
+    const cookie = { Cookie: await logInByCookie(acme, 'ada@example.com') }
+    const remove = async (example: NotesExample, headers: Readonly<Record<string, string>>) => {
+      const answer = await fetch(`${appOf(example)}/notes`, { method: 'DELETE', headers })
+      return { status: answer.status, text: await answer.text() }
+    }
+    for (const example of examples) {
+      for (const headers of [weak, cookie]) {
+        const { status, text } = await remove(example, headers)
+        expect([status, JSON.parse(text)], example).to.deep.equal([403, { detail: 'SECOND_FACTOR_REQUIRED' }])
+      }
+      expect((await remove(example, strong)).status, example).to.equal(204)
+      expect((await remove(example, {})).status, example).to.equal(401)
+    }
   })
 
   it('accept a token after the logout until its end by the keys, and at no time where the service decides', async () => {
