@@ -81,6 +81,7 @@ for (const alg of ['EdDSA', 'ES256', 'RS256'] as const) {
         sid: credential.id,
         auth_time: now,
         amr: ['pwd'],
+        acr: '1',
       })
       expect(await credentials.read(value)).to.deep.equal(credential)
       expect(await credentials.read(value)).to.deep.equal(credential)
