@@ -79,7 +79,7 @@ describe('the event of a login', () => {
     const user = aUser()
     await users.insert(user, [])
     const logins = await Promise.all(Array.from({ length: 150 }, () => logIn(user)))
-    expect(logins).to.deep.equal(Array(150).fill({ type: 'granted', issued, email: user.email }))
+    expect(logins).to.deep.equal(Array(150).fill({ type: 'granted', issued, device: 'a device token' }))
     expect(await outbox.count('waiting', 1000)).to.equal(100)
     expect(dropped).to.deep.equal(Array(50).fill({ userId: user.id, requestId }))
     const verify = needs.changeUser.execute(user.id, (fresh) => ({
