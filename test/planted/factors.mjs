@@ -9,7 +9,7 @@ export default [
   {
     title: 'a login at any door needs no second factor',
     file: login,
-    text: 'if (lacksFactor(user, { methods })) {',
+    text: 'if (mustAsk && !isTrusted) {',
     replacement: 'if (false as boolean) {',
     tests: ['test/http/second-factor-doors.test.ts'],
   },
