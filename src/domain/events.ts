@@ -26,9 +26,13 @@ export interface UserChanges {
   readonly loggedOutEverywhere?: true
   readonly oauthLinked?: LinkChange
   readonly oauthUnlinked?: LinkChange
-  readonly factorAdded?: 'totp'
-  /** The recovery codes went with it. */
-  readonly factorRemoved?: 'totp'
+  readonly factorAdded?: 'totp' | 'passkey'
+  /** The recovery codes go with the last one. */
+  readonly factorRemoved?: 'totp' | 'passkey' | 'all'
+  /** The new name of a passkey. */
+  readonly passkeyRenamed?: string
+  /** The counter of a passkey went back: a copy of it may exist. */
+  readonly passkeyCounterWentBack?: true
   readonly recoveryCodesRenewed?: true
   /** A login used up a recovery code. The number is that of the codes that are left. */
   readonly recoveryCodeUsed?: number

@@ -1,9 +1,13 @@
+import type { UserFields } from './fields.ts'
 import type { UserId } from './ids.ts'
 
 /** The second factors of a user: proofs beside the password or the account at a provider. */
 export interface Factors {
   /** Codes by an authenticator app (RFC 6238); `null` without one. */
   readonly totp: Totp | null
+  readonly passkeys: readonly Passkey[]
+  /** The random text by which a passkey names its user (WebAuthn Level 3 section 14.6.1), base64url. Absent before the first passkey. */
+  readonly passkeyHandle?: string
   /** `null` where there are none. They go with the last factor. */
   readonly recovery: RecoveryCodes | null
   /** When all of them go, in milliseconds since 1970, for a user who has lost them. `null`: nobody has asked for this. */
@@ -21,6 +25,23 @@ export interface Totp {
   readonly addedAt: number
 }
 
+/** A discoverable credential of an authenticator (WebAuthn Level 3). Its use counts as both factors. */
+export interface Passkey {
+  /** The id of the credential, base64url. */
+  readonly id: string
+  /** COSE, base64url. It is no secret. */
+  readonly publicKey: string
+  /** Of the last signature; 0 for passkeys that do not count. */
+  readonly counter: number
+  readonly transports: readonly string[]
+  /** The domain for which the authenticator made it (RP ID). It works for no other one. */
+  readonly rpId: string
+  /** For the list of the user. */
+  readonly name: string
+  /** Milliseconds since 1970. */
+  readonly addedAt: number
+}
+
 /** One-time codes for a user who has lost the other factors. */
 export interface RecoveryCodes {
   /** A random key of this set, sealed for this user. A change of the master secret seals it anew, so the codes stay. */
@@ -29,7 +50,7 @@ export interface RecoveryCodes {
   readonly digests: readonly string[]
 }
 
-export const noFactors: Factors = { totp: null, recovery: null, resetAt: null }
+export const noFactors: Factors = { totp: null, passkeys: [], recovery: null, resetAt: null }
 
 /** The factors that count now: none once their reset is due. Every record passes here when it is read. */
 export function factorsAt(factors: Factors, now: Date): Factors {
@@ -44,7 +65,22 @@ export function levelOf({ methods }: { readonly methods: readonly string[] }): 1
   return methods.includes(twoFactors) ? 2 : 1
 }
 
-export const hasFactor = ({ factors }: { readonly factors: Factors }): boolean => factors.totp !== null
+export const hasFactor = ({ factors }: { readonly factors: Factors }): boolean =>
+  factors.totp !== null || factors.passkeys.length > 0
+
+/** The name of `Factors.passkeyHandle` among the keys by which users are found. No field can have it. */
+export const passkeyHandleKey = ':passkey'
+
+/** `user` with these factors, found by the handle of its passkeys. */
+export function withFactors<Owner extends { readonly factors: Factors; readonly fields: UserFields }>(
+  user: Owner,
+  factors: Factors,
+): Owner {
+  const { [passkeyHandleKey]: _, ...others } = user.fields.keys
+  const { passkeyHandle: handle } = factors
+  const keys = handle === undefined ? others : { ...others, [passkeyHandleKey]: handle }
+  return { ...user, factors, fields: { ...user.fields, keys } }
+}
 
 /** The text to which `Totp.sealedSecret` is bound, so that it opens for its user alone. */
 export const totpBinding = (id: UserId): string => `totp of ${id}`

@@ -59,6 +59,18 @@ export function aUser(fields: Partial<User> = {}): User {
 export function someFactors(): Factors {
   return {
     totp: { sealedSecret: `sealed-${random()}`, lastStep: 61_000_000, addedAt: Date.now() },
+    passkeys: [
+      {
+        id: random(),
+        publicKey: random(),
+        counter: 7,
+        transports: ['usb', 'internal'],
+        rpId: 'example.com',
+        name: 'Telephone',
+        addedAt: Date.now(),
+      },
+    ],
+    passkeyHandle: random(),
     recovery: { sealedKey: `sealed-${random()}`, digests: [digest(), digest()] },
     resetAt: Date.now() + 86_400_000,
   }

@@ -70,7 +70,13 @@ describe('a reset of second factors', () => {
     await challenged(url, user.email)
     pass(1)
     const bearer = await logIn(url, user.email)
-    expect(await factorsOf(bearer)).to.deep.equal({ totp: null, recovery_codes: 0, reset_at: null, is_required: false })
+    expect(await factorsOf(bearer)).to.deep.equal({
+      totp: null,
+      passkeys: [],
+      recovery_codes: 0,
+      reset_at: null,
+      is_required: false,
+    })
     expect((await prove(url, { challenge: second, code: codeOf(user.secret, now()) })).status).to.equal(400)
     expect(seen(await keepBy(event.token ?? ''))).to.deep.equal(badToken)
     const again = await call(url, 'POST', '/users/me/factors/totp', { bearer })

@@ -8,8 +8,8 @@ import { scratchFolder, spawnService } from '../support/services/spawned-service
 const preload = join(projectRoot, 'test', 'support', 'process', 'loaded-modules.mjs')
 
 describe('the code of a service', () => {
-  /** The source files that are loaded, below `src`. */
-  async function loadedWith(settings: object): Promise<ReadonlySet<string>> {
+  /** The source files that are loaded, below `src`, or in `node_modules`. */
+  async function loadedWith(settings: object, below = 'src'): Promise<ReadonlySet<string>> {
     const cwd = scratchFolder()
     const list = join(cwd, 'loaded')
     await writeFile(list, '')
@@ -18,7 +18,7 @@ describe('the code of a service', () => {
     for (const path of ['/openapi.json', '/.well-known/oauth-authorization-server', '/account/sign-in'])
       await fetch(service.url + path)
     expect(await service.end('SIGTERM')).to.equal(0)
-    const paths = (await readFile(list, 'utf8')).matchAll(/\/src\/(\S+)$/gm)
+    const paths = (await readFile(list, 'utf8')).matchAll(new RegExp(`/${below}/(\\S+)$`, 'gm'))
     return new Set([...paths].map(([, path = '']) => path))
   }
   const ofApps = [
@@ -34,5 +34,11 @@ describe('the code of a service', () => {
     expect([...without].filter((path) => ofApps.includes(path))).to.deep.equal([])
     const web = { redirectUris: ['https://web.example/cb'], backend: 'jwt' }
     expect([...(await loadedWith({ apps: { web } }))]).to.include.members(ofApps)
+  })
+
+  it('has nothing that verifies passkeys before the first one, also where users may have them', async () => {
+    const loaded = await loadedWith({ routers: { factors: { enabled: true } } }, 'node_modules')
+    expect([...loaded].some((path) => path.startsWith('koa/'))).to.equal(true)
+    expect([...loaded].filter((path) => /^(@simplewebauthn|@peculiar|otpauth|uqr)\b/.test(path))).to.deep.equal([])
   })
 })

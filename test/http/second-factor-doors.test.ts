@@ -47,8 +47,10 @@ describe('every way to log in', () => {
       'GET /auth/acme/callback',
       'POST /account/token', // redeems the code of a login on the pages, which has asked for the factor
       'POST /auth/cookie/login',
+      'POST /auth/cookie/passkey', // a passkey is both factors: passkeys.test.ts
       'POST /auth/cookie/second-factor',
       'POST /auth/jwt/login',
+      'POST /auth/jwt/passkey',
       'POST /auth/jwt/second-factor',
     ])
   })

@@ -22,6 +22,8 @@ const open = [
   'GET /users/me/sessions',
   'POST /auth/cookie/logout',
   'POST /auth/jwt/logout',
+  'POST /users/me/factors/passkeys',
+  'POST /users/me/factors/passkeys/options',
   'POST /users/me/factors/totp',
   'POST /users/me/factors/totp/confirm',
 ]

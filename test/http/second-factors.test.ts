@@ -7,6 +7,7 @@ import { resetToken } from '../support/scenes/one-time-tokens.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
 
 const wrong = refused(400, 'SECOND_FACTOR_REFUSED')
+const none = { passkeys: [], reset_at: null, is_required: false }
 const tokenOf = ({ body }: Answer) => (body as { access_token: string }).access_token // safe: its use proves it
 
 describe('second factors', () => {
@@ -48,7 +49,7 @@ describe('second factors', () => {
     expect(setup.address).to.match(new RegExp(`^otpauth://totp/.*secret=${setup.secret}`))
     expect(setup.qr_code).to.match(/^<svg /)
     const factors = () => call(url, 'GET', '/users/me/factors', { bearer })
-    expect((await factors()).body).to.deep.equal({ totp: null, recovery_codes: 0, reset_at: null, is_required: false })
+    expect((await factors()).body).to.deep.equal({ ...none, totp: null, recovery_codes: 0 })
 
     const confirm = (json: object) => call(url, 'POST', '/users/me/factors/totp/confirm', { bearer, json })
     expect(seen(await confirm({ setup: setup.setup, code: '000000' }))).to.deep.equal(wrong)
@@ -57,7 +58,7 @@ describe('second factors', () => {
     const { recovery_codes: codes } = added.body as { recovery_codes: string[] } // safe: asserted below
     expect(new Set(codes)).to.have.lengthOf(10)
     for (const code of codes) expect(code).to.match(/^[0-9a-hjkmnp-tv-z]{5}-[0-9a-hjkmnp-tv-z]{5}$/)
-    const present = { totp: { added_at: now().toISOString() }, recovery_codes: 10, reset_at: null, is_required: false }
+    const present = { ...none, totp: { added_at: now().toISOString() }, recovery_codes: 10 }
     expect((await factors()).body).to.deep.equal(present)
     expect((await me(other)).status).to.equal(401)
     expect((await me(bearer)).status).to.equal(200)

@@ -48,8 +48,8 @@ export default [
   {
     title: 'a browser stays trusted after a logout everywhere',
     file: 'src/application/factors/trusted-browsers.ts',
-    text: '[id, deviceId, sessions.generation, factors.totp?.addedAt]',
-    replacement: '[id, deviceId, factors.totp?.addedAt]',
+    text: '[id, deviceId, sessions.generation, present]',
+    replacement: '[id, deviceId, present]',
     tests: ['test/http/trusted-browsers.test.ts'],
     only: 'after a logout everywhere',
   },

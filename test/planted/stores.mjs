@@ -103,8 +103,8 @@ export default [
   {
     title: 'all tenants share one session store',
     file: 'src/config/composition/ports.ts',
-    text: 'const { users, keyRing, attacked, withheld, handlers, ...others } = opened',
-    replacement: `const { users, keyRing, attacked, withheld, handlers, ...rest } = opened
+    text: 'const { users, keyRing, attacked, withheld, handlers, publicUrl, ...others } = opened',
+    replacement: `const { users, keyRing, attacked, withheld, handlers, publicUrl, ...rest } = opened
   const others = { ...rest, sessions: (globalThis.planted ??= rest.sessions) }`,
     tests: ['test/tenants/isolation.full.test.ts'],
   },

@@ -43,9 +43,13 @@ export interface WireChanges extends ChangedFields<WireLink> {
   readonly logged_out_everywhere?: true
   readonly oauth_linked?: WireLink
   readonly oauth_unlinked?: WireLink
-  readonly factor_added?: 'totp'
-  /** The recovery codes went with it. */
-  readonly factor_removed?: 'totp'
+  readonly factor_added?: 'totp' | 'passkey'
+  /** The recovery codes go with the last one. */
+  readonly factor_removed?: 'totp' | 'passkey' | 'all'
+  /** The new name of a passkey. */
+  readonly passkey_renamed?: string
+  /** The counter of a passkey went back: a copy of it may exist. */
+  readonly passkey_counter_went_back?: true
   readonly recovery_codes_renewed?: true
   /** A login used up a recovery code. The number is that of the codes that are left. */
   readonly recovery_code_used?: number
@@ -78,6 +82,8 @@ export function wireChanges(changes: UserChanges): WireChanges {
     ...(changes.oauthUnlinked !== undefined && { oauth_unlinked: wireLink(changes.oauthUnlinked) }),
     ...(changes.factorAdded !== undefined && { factor_added: changes.factorAdded }),
     ...(changes.factorRemoved !== undefined && { factor_removed: changes.factorRemoved }),
+    ...(changes.passkeyRenamed !== undefined && { passkey_renamed: changes.passkeyRenamed }),
+    ...(changes.passkeyCounterWentBack !== undefined && { passkey_counter_went_back: changes.passkeyCounterWentBack }),
     ...(changes.recoveryCodesRenewed !== undefined && { recovery_codes_renewed: changes.recoveryCodesRenewed }),
     ...(changes.recoveryCodeUsed !== undefined && { recovery_code_used: changes.recoveryCodeUsed }),
     ...(changes.factorsKept !== undefined && { factors_kept: changes.factorsKept }),

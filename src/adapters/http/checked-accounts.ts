@@ -30,6 +30,7 @@ import { InvalidInput, Refusal } from '../../domain/refusal.ts'
 import { type ClientTraits, unknownTraits } from '../../domain/session.ts'
 import type { User } from '../../domain/user.ts'
 import { objectionsBy } from './pipeline/validate.ts'
+import { passkeyAnswer } from './routers/passkey-answer.ts'
 import {
   EmailBody,
   LoginForm,
@@ -82,8 +83,11 @@ const fields = fieldsOf({})
 const purpose = Type.Enum(['reset_password', 'verify_email'])
 const { is_active, is_superuser, is_verified, current_password, ...changes } = UpdateUserBody.properties
 const challenge = text('Of the login')
-const method = Type.Enum([...factorMethods])
-const code = text('Of the second factor')
+const proof = Type.Object({
+  method: Type.Enum([...factorMethods]),
+  code: optional.text('Of the second factor'),
+  response: Type.Optional(passkeyAnswer),
+})
 const flag = Type.Optional(Type.Boolean())
 const flags = { isActive: is_active, isSuperuser: is_superuser, isVerified: is_verified }
 const requireUpdate = requiring({ ...changes, ...flags, fields, currentPassword: current_password, caller, ...request })
@@ -98,7 +102,7 @@ const checks = {
     requireBackend,
   ),
   finishLogin: checkOf<FinishLogin>(
-    { challenge, method, code, caller, traits, browser, trustsBrowser: flag, ...request },
+    { challenge, proof, caller, traits, browser, trustsBrowser: flag, ...request },
     requireBackend,
   ),
   requestToken: checkOf<RequestToken>({ ...EmailBody.properties, purpose, device, ...request }),

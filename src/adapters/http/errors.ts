@@ -105,6 +105,11 @@ export const statusOf: Record<RefusalCode, Answer> = {
     400,
     'The code is wrong or used, or the challenge or set-up is unknown, used, expired, or tried too often',
   ),
+  PASSKEY_REFUSED: code(400, 'The passkey is unknown, or its answer is wrong, used, expired, or of another page'),
+  PASSKEYS_NOT_AVAILABLE: code(
+    400,
+    'Browsers allow no passkeys here: `http.publicUrl` needs `https`, or the name `localhost`',
+  ),
   FACTOR_RESET_BAD_TOKEN: code(400, 'The reset of second factors has ended, or the token is wrong, used or expired'),
   FACTOR_ALREADY_EXISTS: code(400, 'The user has this factor already. Remove it first'),
   DELETE_USER_REFUSED: reasoned(

@@ -60,6 +60,10 @@ export const routes = {
     confirmTotp: ['POST', '/me/factors/totp/confirm', 'user'],
     removeTotp: ['DELETE', '/me/factors/totp', 'user'],
     renewRecoveryCodes: ['POST', '/me/factors/recovery-codes', 'user'],
+    beginPasskey: ['POST', '/me/factors/passkeys/options', 'user', 'oauthRequests'],
+    addPasskey: ['POST', '/me/factors/passkeys', 'user'],
+    renamePasskey: ['PATCH', '/me/factors/passkeys/:id', 'user'],
+    removePasskey: ['DELETE', '/me/factors/passkeys/:id', 'user'],
     keepMine: ['DELETE', '/me/factors/reset', 'user'],
     redeemKeep: ['POST', '/keep-factors', 'public', 'wrongTokens'],
     reset: ['POST', '/:user_id/factors/reset', 'superuser'],
@@ -68,6 +72,8 @@ export const routes = {
   /** Of each backend, below its prefix, if the router `factors` is on. */
   secondFactor: {
     finish: ['POST', '/second-factor', 'public', 'passwords'],
+    beginPasskey: ['POST', '/passkey/options', 'public', 'oauthRequests'],
+    logInByPasskey: ['POST', '/passkey', 'public', 'oauthRequests'],
   },
   /** Of each provider, below `providers.<name>.prefix`. */
   oauth: {

@@ -148,7 +148,9 @@ function fieldsOfFactors(changes: UserChanges): MessageFields | null {
   const used = left !== null
   const kept = factorsKept ?? false
   if (!added && !removed && !renewed && !used && !kept) return null
-  return { added, removed, renewed, used, left, few: used && left <= fewCodes, kept }
+  const which = factorAdded ?? factorRemoved
+  const kinds = { app: which === 'totp', passkey: which === 'passkey', all: which === 'all' }
+  return { added, removed, ...kinds, renewed, used, left, few: used && left <= fewCodes, kept }
 }
 
 /** Whether the address before the change was verified. A new address withdraws the verification. */

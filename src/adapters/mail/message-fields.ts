@@ -13,7 +13,7 @@ export const ownFields = {
   addressChanged: [],
   accountLinked: providerFields,
   accountUnlinked: providerFields,
-  secondFactorChanged: ['added', 'removed', 'renewed', 'used', 'left', 'few', 'kept'],
+  secondFactorChanged: ['added', 'removed', 'app', 'passkey', 'all', 'renewed', 'used', 'left', 'few', 'kept'],
   secondFactorReset: ['link', 'time'],
   secondFactorRefused: signInFields,
   newSignIn: signInFields,

@@ -59,6 +59,19 @@ const factors = Type.Object({
       addedAt: Type.Integer({ minimum: 0 }),
     }),
   ),
+  passkeys: Type.Array(
+    Type.Object({
+      id: sealed,
+      publicKey: sealed,
+      counter: Type.Integer({ minimum: 0 }),
+      transports: Type.Array(text),
+      rpId: text,
+      name: text,
+      addedAt: Type.Integer({ minimum: 0 }),
+    }),
+    { maxItems: 100 },
+  ),
+  passkeyHandle: Type.Optional(sealed),
   recovery: orNull(Type.Object({ sealedKey: sealed, digests: Type.Array(sealed, { maxItems: 100 }) })),
   resetAt: orNull(Type.Integer({ minimum: 0 })),
 })

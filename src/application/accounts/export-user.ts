@@ -32,7 +32,16 @@ export interface UserExport {
   readonly fields: FieldValues
   /** Values of fields that are no longer declared; `null` for the user, because they may have been private. */
   readonly formerFields: FieldValues | null
-  readonly factors: readonly { readonly type: 'totp'; readonly addedAt: Date }[]
+  readonly factors: readonly (
+    | { readonly type: 'totp'; readonly addedAt: Date }
+    | {
+        readonly type: 'passkey'
+        readonly id: string
+        readonly name: string
+        readonly domain: string
+        readonly addedAt: Date
+      }
+  )[]
   /** When the factors go, for a user who has lost them; `null` if nobody has asked for this. */
   readonly factorsResetAt: Date | null
   readonly accounts: readonly Pick<
@@ -55,7 +64,7 @@ export class ExportUser {
     requireRight(needs, by, 'export_account', target)
     const { id, email, isActive, isSuperuser, isVerified, isOwnerProved, createdAt } = target
     const { shown, hidden, retired } = target.fields
-    const { totp, resetAt } = target.factors
+    const { totp, passkeys, resetAt } = target.factors
     const seesPrivate = by.type !== undefined
     return {
       id,
@@ -69,7 +78,12 @@ export class ExportUser {
       lastLoginAt: await loginTimes.lastLogin(id),
       fields: seesPrivate ? { ...shown, ...hidden } : shown,
       formerFields: seesPrivate ? retired : null,
-      factors: totp === null ? [] : [{ type: 'totp', addedAt: new Date(totp.addedAt) }],
+      factors: [
+        ...(totp === null ? [] : [{ type: 'totp', addedAt: new Date(totp.addedAt) } as const]),
+        ...passkeys.map(({ id, name, rpId: domain, addedAt }) => {
+          return { type: 'passkey', id, name, domain, addedAt: new Date(addedAt) } as const
+        }),
+      ],
       factorsResetAt: resetAt === null ? null : new Date(resetAt),
       accounts: target.oauthAccounts.map(({ id, provider, accountId, accountEmail, vouchedEmail, expiresAt }) => {
         return { id, provider, accountId, accountEmail, vouchedEmail, expiresAt }

@@ -4,7 +4,7 @@ import type { User } from '../../domain/user.ts'
 import { giveBackShare, takeShare } from '../oauth/journey-share.ts'
 import { keepSingleUse, type SingleUseNeeds } from '../oauth/single-use-record.ts'
 
-export const factorMethods = ['totp', 'recovery_code'] as const
+export const factorMethods = ['totp', 'recovery_code', 'passkey'] as const
 export type FactorMethod = (typeof factorMethods)[number]
 
 /** The login that waits for its second factor. */
@@ -32,9 +32,10 @@ const challengeSeconds = 300
 const mostTries = 5
 
 /** The methods that can answer a challenge for the user, the usual one first. */
-export function methodsOf({ totp, recovery }: Factors): readonly FactorMethod[] {
+export function methodsOf({ totp, passkeys, recovery }: Factors): readonly FactorMethod[] {
   return [
     ...(totp === null ? [] : (['totp'] as const)),
+    ...(passkeys.length === 0 ? [] : (['passkey'] as const)),
     ...(recovery === null || recovery.digests.length === 0 ? [] : (['recovery_code'] as const)),
   ]
 }

@@ -1,7 +1,6 @@
 import { updatedEvent } from '../../domain/events.ts'
-import { noFactors, totpBinding } from '../../domain/factors.ts'
+import { totpBinding } from '../../domain/factors.ts'
 import { Refusal } from '../../domain/refusal.ts'
-import { endSessions } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import type { FactorCodes } from '../ports/factor-codes.ts'
@@ -10,7 +9,7 @@ import { requireRight } from '../rights.ts'
 import { type Authenticated, actorOf, speaksFor } from '../sign-in/authenticate.ts'
 import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
 import { type SealedSetup, setupBinding } from './begin-totp.ts'
-import { newRecoveryCodes } from './recovery-codes.ts'
+import { newRecoveryCodes, withFactor } from './recovery-codes.ts'
 
 interface Needs extends MetadataNeeds, FreshLoginNeeds {
   changeUser: ChangeUser
@@ -18,7 +17,7 @@ interface Needs extends MetadataNeeds, FreshLoginNeeds {
   factorCodes: FactorCodes
 }
 
-/** Adds an authenticator app as the user's second factor, and ends all other logins. */
+/** Adds an authenticator app as a second factor of the user. The first factor ends all other logins. */
 export class ConfirmTotp {
   readonly #needs: Needs
   constructor(needs: Needs) {
@@ -28,7 +27,7 @@ export class ConfirmTotp {
   /**
    * Refuses a wrong code, and a set-up that is expired or of another user. The code is used up.
    *
-   * @returns the recovery codes, which are shown once
+   * @returns the recovery codes, which are shown once; none for a user who has had another factor
    */
   async execute(
     input: CausingRequest & { by: Authenticated; setup: string; code: string },
@@ -45,17 +44,19 @@ export class ConfirmTotp {
 
     const { codes, stored: recovery } = newRecoveryCodes(this.#needs, id)
     const totp = { sealedSecret: keyRing.sealFactor(secret, totpBinding(id)), lastStep: step, addedAt: now.getTime() }
+    let isFirst = false
     const outcome = await changeUser.execute(id, async (fresh) => {
       if (!(await speaksFor(fresh, by))) throw new Refusal('UNAUTHORIZED')
       if (fresh.factors.totp !== null) throw new Refusal('FACTOR_ALREADY_EXISTS')
-      const factors = { ...noFactors, totp, recovery, enrolledSid: by.credential.sid }
-      const user = { ...endSessions(fresh, now, by.credential.sid), factors }
+      const one = withFactor(fresh, { totp }, { recovery, sid: by.credential.sid, now })
+      isFirst = one.isFirst
+      const { user } = one
       const metadata = eventMetadata(this.#needs, input, actorOf(by))
-      const event = updatedEvent(user, { factorAdded: 'totp' }, metadata, { sessionsEnded: true })
+      const event = updatedEvent(user, { factorAdded: 'totp' }, metadata, { sessionsEnded: isFirst })
       return { type: 'replace', user, events: [event] }
     })
     if (outcome.type !== 'changed') throw new Refusal('UNAUTHORIZED')
-    return codes
+    return isFirst ? codes : []
   }
 }
 

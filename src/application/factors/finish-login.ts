@@ -9,6 +9,8 @@ import type { User } from '../../domain/user.ts'
 import { QueueFull } from '../change-user.ts'
 import { type CausingRequest, eventMetadata } from '../event-metadata.ts'
 import { type Limits, unknownCaller } from '../limits/limits.ts'
+import { type ProvedByPasskey as Proved, type UsePasskeyNeeds, usePasskey } from '../passkeys/use-passkey.ts'
+import type { PasskeyResponse } from '../ports/passkey-verifier.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import type { Backend } from '../sign-in/authenticate.ts'
 import {
@@ -17,10 +19,16 @@ import {
   type LoginClient,
   type LoginResult,
 } from '../sign-in/complete-login.ts'
-import { type Challenges, type FactorMethod, stillProves } from './challenges.ts'
+import { type Challenges, stillProves } from './challenges.ts'
 import { type UseFactorNeeds, useFactor } from './use-factor.ts'
 
-interface Needs extends CompleteLoginNeeds, UseFactorNeeds {
+/** How the user proves the second factor. */
+export type FactorProof =
+  | { readonly method: 'totp' | 'recovery_code'; readonly code: string }
+  /** The answer to a challenge of `BeginPasskeyLogin`. */
+  | { readonly method: 'passkey'; readonly response: PasskeyResponse }
+
+interface Needs extends CompleteLoginNeeds, UseFactorNeeds, UsePasskeyNeeds {
   users: UserStore
   challenges: Challenges
   limits: Pick<Limits, 'mayTell' | 'factor' | 'challenge'>
@@ -41,15 +49,14 @@ export class FinishLogin {
     input: CausingRequest &
       LoginClient & {
         challenge: string
-        method: FactorMethod
-        code: string
+        proof: FactorProof
         backend: Backend
         /** Whether later logins in this browser need no second factor for a time. */
         trustsBrowser?: boolean
       },
   ): Promise<LoginResult> {
     const needs = this.#needs
-    const { challenge, method, code, backend, browser = null, caller, traits, requestId, languages } = input
+    const { challenge, proof, backend, browser = null, caller, traits, requestId, languages } = input
     const { client, device } = caller ?? unknownCaller
     const held = await needs.challenges.take(challenge, { backend: backend.name, browser })
     if (held === null) throw new Refusal('SECOND_FACTOR_REFUSED')
@@ -62,24 +69,32 @@ export class FinishLogin {
     const isValid = (user: User): boolean => stillProves(held, user)
     const by = (user: User): Actor => person(user, null)
     const request = { requestId, languages }
-    let user: User | null
+    const prove = async (): Promise<Proved | null> => {
+      if (proof.method === 'passkey') {
+        const findUser = async () => await needs.users.find(held.userId)
+        const proved = await usePasskey(needs, { response: proof.response, browser, findUser, ...request })
+        return proved !== null && isValid(proved.user) ? proved : null
+      }
+      const user = await useFactor(needs, held.userId, { ...proof, by, isValid, ...request })
+      return user && { user, methods: ['otp', twoFactors] }
+    }
+    let proved: Proved | null
     try {
       const attempt = { client, device, account: emailKey(found.email), passwordVersion: found.passwordVersion }
-      user = await needs.limits.factor(attempt, () =>
-        useFactor(needs, held.userId, { method, code, by, isValid, ...request }),
-      )
+      proved = await needs.limits.factor(attempt, prove)
     } catch (thrown) {
       await needs.challenges.giveBack(held, false)
       throw thrown
     }
-    if (user === null) {
+    if (proved === null) {
       await needs.challenges.giveBack(held, true)
       if (held.tries === 0) await this.#tell(found, input)
       throw new Refusal('SECOND_FACTOR_REFUSED')
     }
     await needs.challenges.end(held)
     const { requiresVerification } = held
-    const methods = [...new Set([...held.methods, 'otp', twoFactors])]
+    const methods = [...new Set([...held.methods, ...proved.methods])]
+    const { user } = proved
     const { trustsBrowser } = input
     const login = { user, backend, methods, requiresVerification, trustsBrowser, caller, traits, ...request }
     return await completeLogin(needs, login)

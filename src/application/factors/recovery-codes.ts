@@ -1,5 +1,6 @@
-import { type RecoveryCodes, recoveryBinding } from '../../domain/factors.ts'
+import { type Factors, hasFactor, type RecoveryCodes, recoveryBinding, withFactors } from '../../domain/factors.ts'
 import type { UserId } from '../../domain/ids.ts'
+import { endSessions, type User } from '../../domain/user.ts'
 import type { FactorCodes } from '../ports/factor-codes.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 
@@ -14,4 +15,18 @@ export function newRecoveryCodes({ keyRing, factorCodes }: Needs, id: UserId) {
   const digests = codes.map((code) => factorCodes.recoveryDigest(key, code))
   const stored: RecoveryCodes = { sealedKey: keyRing.sealFactor(key, recoveryBinding(id)), digests }
   return { codes, stored }
+}
+
+interface FirstFactor {
+  readonly recovery: RecoveryCodes
+  /** The login that adds the factor. */
+  readonly sid: string
+  readonly now: Date
+}
+
+/** `fresh` with one more factor. The first one brings recovery codes, and ends all logins but the one that adds it. */
+export function withFactor(fresh: User, added: Partial<Factors>, { recovery, sid, now }: FirstFactor) {
+  const isFirst = !hasFactor(fresh)
+  const factors: Factors = { ...fresh.factors, ...added, ...(isFirst && { recovery, enrolledSid: sid, resetAt: null }) }
+  return { isFirst, user: withFactors(isFirst ? endSessions(fresh, now, sid) : fresh, factors) }
 }

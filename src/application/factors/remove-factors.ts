@@ -1,5 +1,5 @@
 import { updatedEvent } from '../../domain/events.ts'
-import { hasFactor, noFactors } from '../../domain/factors.ts'
+import { hasFactor, noFactors, withFactors } from '../../domain/factors.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
@@ -12,7 +12,7 @@ interface Needs extends MetadataNeeds, FreshLoginNeeds {
   changeUser: ChangeUser
 }
 
-/** Removes the second factor of a user, with the recovery codes. */
+/** Removes the authenticator app of a user, or all second factors. The recovery codes go with the last one. */
 export class RemoveFactors {
   readonly #needs: Needs
   constructor(needs: Needs) {
@@ -20,16 +20,18 @@ export class RemoveFactors {
   }
 
   /** @param input.by the user, in a login with two factors, or the command or program that decides by itself */
-  async execute(input: CausingRequest & { by: By; target: User }): Promise<void> {
-    const { by, target } = input
+  async execute(input: CausingRequest & { by: By; target: User; which: 'totp' | 'all' }): Promise<void> {
+    const { by, target, which } = input
     requireRight(this.#needs, by, 'change_factors', target)
     const login: Authenticated | null = by.type === undefined ? by : null
     const outcome = await this.#needs.changeUser.execute(target.id, async (fresh) => {
       if (login !== null && !(await speaksFor(fresh, login))) throw new Refusal('UNAUTHORIZED')
-      if (!hasFactor(fresh)) throw new Refusal('NOT_FOUND')
-      const user = { ...fresh, factors: noFactors }
+      const { totp, passkeys } = fresh.factors
+      if (which === 'totp' ? totp === null : !hasFactor(fresh)) throw new Refusal('NOT_FOUND')
+      const isLast = which === 'all' || passkeys.length === 0
+      const user = withFactors(fresh, isLast ? noFactors : { ...fresh.factors, totp: null })
       const metadata = eventMetadata(this.#needs, input, actorOf(by))
-      return { type: 'replace', user, events: [updatedEvent(user, { factorRemoved: 'totp' }, metadata)] }
+      return { type: 'replace', user, events: [updatedEvent(user, { factorRemoved: which }, metadata)] }
     })
     if (outcome.type !== 'changed') throw new Refusal(login === null ? 'NOT_FOUND' : 'UNAUTHORIZED')
   }

@@ -1,5 +1,5 @@
 import { accountEvent, updatedEvent } from '../../domain/events.ts'
-import { hasFactor, noFactors } from '../../domain/factors.ts'
+import { hasFactor, noFactors, withFactors } from '../../domain/factors.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
@@ -43,8 +43,8 @@ export class ResetFactors {
       }
       const metadata = eventMetadata(this.#needs, input, actorOf(by))
       if (factorResetHours === 0) {
-        const user = { ...fresh, factors: noFactors }
-        return { type: 'replace', user, events: [updatedEvent(user, { factorRemoved: 'totp' }, metadata)] }
+        const user = withFactors(fresh, noFactors)
+        return { type: 'replace', user, events: [updatedEvent(user, { factorRemoved: 'all' }, metadata)] }
       }
       const user = { ...fresh, factors: { ...fresh.factors, resetAt } }
       const event = { ...accountEvent('factor_reset_started', user, metadata), removesAt: resetAt }

@@ -46,6 +46,7 @@ export class TrustedBrowsers {
     const { deviceTokens, keyRing } = this.#needs
     const deviceId = deviceTokens.idOf(device, emailKey(email))
     if (deviceId === null) return null
-    return `trusted-browser:${keyRing.digest(JSON.stringify([id, deviceId, sessions.generation, factors.totp?.addedAt]))}`
+    const present = [factors.totp?.addedAt, ...factors.passkeys.map((one) => one.id)]
+    return `trusted-browser:${keyRing.digest(JSON.stringify([id, deviceId, sessions.generation, present]))}`
   }
 }

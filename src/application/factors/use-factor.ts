@@ -8,7 +8,6 @@ import type { Change, ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import type { FactorCodes } from '../ports/factor-codes.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
-import type { FactorMethod } from './challenges.ts'
 
 export interface UseFactorNeeds extends MetadataNeeds {
   changeUser: ChangeUser
@@ -17,7 +16,7 @@ export interface UseFactorNeeds extends MetadataNeeds {
 }
 
 interface Use extends CausingRequest {
-  readonly method: FactorMethod
+  readonly method: 'totp' | 'recovery_code'
   readonly code: string
   readonly by: (user: User) => Actor
   /** Whether the record still counts. It may have changed since it was read. */

@@ -1,5 +1,5 @@
 import type { Email, ParsedEmail } from '../../domain/email.ts'
-import { hasFactor, noFactors } from '../../domain/factors.ts'
+import { hasFactor, noFactors, withFactors } from '../../domain/factors.ts'
 import { type FieldRules, maxFieldBytes, noFields, withKeys } from '../../domain/fields.ts'
 import { type IdKind, kindOf, parseUserId, type UserId } from '../../domain/ids.ts'
 import type { OAuthAccount } from '../../domain/oauth-account.ts'
@@ -72,7 +72,7 @@ export function arrivedUser(
   const passwordHash = origin.hasHashes ? given : (existing?.passwordHash ?? null)
   const fresh = newUser(id, parsed.email, passwordHash, createdAt)
   const sessions = record.credentials ?? existing?.sessions ?? fresh.sessions
-  const user: User = {
+  const plain: User = {
     ...fresh,
     passwordVersion: versionOf(existing, passwordHash),
     isActive: record.isActive,
@@ -92,7 +92,7 @@ export function arrivedUser(
     },
     version: existing?.version ?? fresh.version,
   }
-  return { user, remarks }
+  return { user: withFactors(plain, factors), remarks }
 }
 
 type Remark = (text: string) => void

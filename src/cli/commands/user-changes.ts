@@ -159,7 +159,7 @@ export async function resetFactors(options: OneUser & { readonly now?: true; rea
     const objection = await objectionOfOperator(question, options)
     if (objection !== null) return objection
     const resetAt = options.now ? null : await users.resetFactors.execute({ by, target, requestId })
-    if (resetAt === null) await users.removeFactors.execute({ by, target, requestId })
+    if (resetAt === null) await users.removeFactors.execute({ by, target, which: 'all', requestId })
     const isOver = resetAt === null || resetAt <= new Date()
     const text = isOver
       ? `${email} has no second factor now (${id})`

@@ -33,6 +33,10 @@ import { RejectAccount } from '../../application/one-time-tokens/reject-account.
 import { RequestToken } from '../../application/one-time-tokens/request-token.ts'
 import { ResetPassword } from '../../application/one-time-tokens/reset-password.ts'
 import { VerifyUser } from '../../application/one-time-tokens/verify-user.ts'
+import { AddPasskey } from '../../application/passkeys/add-passkey.ts'
+import { BeginPasskey } from '../../application/passkeys/begin-passkey.ts'
+import { ChangePasskey } from '../../application/passkeys/change-passkey.ts'
+import { BeginPasskeyLogin, LogInByPasskey } from '../../application/passkeys/log-in-by-passkey.ts'
 import { Authenticate } from '../../application/sign-in/authenticate.ts'
 import { EndSession } from '../../application/sign-in/end-session.ts'
 import { ListSessions } from '../../application/sign-in/list-sessions.ts'
@@ -43,10 +47,14 @@ import type { Ports } from './ports.ts'
 
 /** All use cases, except those of apps (`apps.ts`). The compiler checks that the ports have their needs. */
 const classes = {
+  addPasskey: AddPasskey,
   authenticate: Authenticate,
+  beginPasskey: BeginPasskey,
+  beginPasskeyLogin: BeginPasskeyLogin,
   beginTotp: BeginTotp,
   changeAccount: ChangeAccount,
   changeOwnAccount: ChangeOwnAccount,
+  changePasskey: ChangePasskey,
   changeUser: ChangeUser,
   checkResetToken: CheckResetToken,
   confirmTotp: ConfirmTotp,
@@ -65,6 +73,7 @@ const classes = {
   listUndelivered: ListUndelivered,
   listUsers: ListUsers,
   logIn: LogIn,
+  logInByPasskey: LogInByPasskey,
   logOut: LogOut,
   logOutEverywhere: LogOutEverywhere,
   promoteUser: PromoteUser,

@@ -47,6 +47,7 @@ import { isTooWeak, requireLevel as requireLevelOf } from '../../application/fac
 import type { ProviderVault } from '../../application/ports/provider-vault.ts'
 import type { Authenticated } from '../../application/sign-in/authenticate.ts'
 import { basePathOf } from '../../lib/base-path.ts'
+import { brandOf } from '../../lib/brand.ts'
 import { version } from '../../lib/version.ts'
 import { postsCallback } from '../plugins/providers.ts'
 import { routers } from '../plugins/routers.ts'
@@ -101,6 +102,7 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
       deviceCookie,
       browserCookie,
       qrCode,
+      serviceName: brandOf(settings.pages.name, new URL(publicUrl)),
     },
     providers: mountedProviders(tenant, publicUrl),
     apps: apps?.mountedApps(tenant, publicUrl) ?? null,
@@ -186,6 +188,7 @@ type Use = Tenant['useCases'] & {
   readonly browserCookie: BrowserCookie
   readonly qrCode: (text: string) => Promise<string>
   readonly isTooWeak: (by: Authenticated) => boolean
+  readonly serviceName: string
 }
 
 interface Parts {

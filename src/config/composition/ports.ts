@@ -15,6 +15,7 @@ import { CountedLimits } from '../../application/limits/counted-limits.ts'
 import { countersOfSecrets } from '../../application/limits/counters-of-secrets.ts'
 import { unlimited } from '../../application/limits/limits.ts'
 import type { Attack } from '../../application/limits/report-attack.ts'
+import { PasskeyChallenges } from '../../application/passkeys/passkey-challenges.ts'
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
 import type { SinkName } from '../../application/ports/stores/outbox.ts'
@@ -28,6 +29,7 @@ import type { Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
 import type { Former } from './former.ts'
 import type { OpenStores } from './open-stores.ts'
+import { noteDomain, passkeysOf } from './passkeys.ts'
 import type { Reports } from './reports.ts'
 
 interface Opened
@@ -35,6 +37,8 @@ interface Opened
     Reports,
     Former {
   readonly tenant: string
+  /** The address for browsers, without a final slash. */
+  readonly publicUrl: string
   readonly hasher: PasswordHasher
   readonly eventHandlers: EventHandlers
   /** The handlers that get events, each as a sink. */
@@ -52,7 +56,7 @@ export type Ports = ReturnType<typeof portsOf>
 
 /** Turns settings and opened resources into the needs of use cases. */
 export function portsOf(settings: Settings, opened: Opened) {
-  const { users, keyRing, attacked, withheld, handlers, ...others } = opened
+  const { users, keyRing, attacked, withheld, handlers, publicUrl, ...others } = opened
   const { clock, hasher, eventHandlers, sessions, tokens, tenant, formerUntil: until } = opened
   const limiter = countersOfSecrets(opened.limiter)
   const devices = deviceTokens(keyRing.deviceTokenKey, clock, keyRing.former.deviceTokenKeys)
@@ -91,6 +95,9 @@ export function portsOf(settings: Settings, opened: Opened) {
     requiresSession: settings.verification.requiresSession,
     maxOpenJourneys,
     challenges: new Challenges({ ...others, limiter, keyRing, newToken, maxOpenJourneys }),
+    passkeyChallenges: new PasskeyChallenges({ ...others, limiter, keyRing, newToken, maxOpenJourneys }),
+    passkeys: passkeysOf(settings, publicUrl),
+    noteRpId: (rpId: string) => noteDomain(users.secretMark, rpId),
     factorCodes: factorCodes(settings.pages.name ?? 'Portcullis'),
     trustedBrowsers: new TrustedBrowsers({ expiringIds, deviceTokens: devices, keyRing, clock, trustedBrowserDays }),
     factorResetHours: settings.security.factorResetHours,

@@ -29,6 +29,7 @@ export function siteOf({ settings, ports }: Tenant, publicUrl: string): Site {
     color,
     css,
     minPasswordLength: passwords.minLength,
+    passkeys: routers.factors.enabled && ports.passkeys.rpId !== null,
     trustedBrowserDays: settings.security.trustedBrowserDays,
     allowedOrigins: http.allowedOrigins,
     hasApps: hasApps(settings),

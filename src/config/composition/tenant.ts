@@ -18,6 +18,7 @@ import { formerEndOf, formerOf } from './former.ts'
 import { openHandlers } from './handlers.ts'
 import { bindSecret, keyRingOf, type MasterSecret, resolveSecret } from './master-secret.ts'
 import { openStores } from './open-stores.ts'
+import { warnOfOtherDomains } from './passkeys.ts'
 import { type Ports, portsOf } from './ports.ts'
 import { reportsOf } from './reports.ts'
 import { openHasher, type SharedResources } from './shared-resources.ts'
@@ -62,6 +63,7 @@ export async function openTenant(given: Needs) {
     await prepareFormer(users, { ...needs, ...resources })
     await tenant.signingKeys.prepare()
     await requireKeys(users, tenant.ports.fieldRules)
+    await warnOfOtherDomains(users.secretMark, tenant.ports.passkeys, log)
     await readSchemes()
     tenant.usersAreReady()
   })
@@ -146,6 +148,7 @@ function portsFrom({ master, handlers, stores, hasher, formerEnd }: Resources, n
   const ports = portsOf(settings, {
     ...reportsOf({ log, metrics, storeFailed: () => void stores.failing() }),
     tenant: id,
+    publicUrl: needs.publicUrl,
     users: stores.users,
     sessions: stores.sessions,
     tokens: stores.tokens,
@@ -168,6 +171,7 @@ function measuredUseCases(all: UseCases, metrics: SharedResources['metrics']) {
     ...all,
     logIn: measuredLogin(all.logIn, metrics),
     finishLogin: measuredLogin(all.finishLogin, metrics),
+    logInByPasskey: measuredLogin(all.logInByPasskey, metrics),
     finishOAuth: measuredLogin(all.finishOAuth, metrics),
   }
 }

@@ -47,7 +47,12 @@ describe('the export of a user', () => {
       lastLoginAt: clock(),
       fields: { ...shown, ...hidden },
       formerFields: retired,
-      factors: [{ type: 'totp', addedAt: new Date(user.factors.totp?.addedAt ?? 0) }],
+      factors: [
+        { type: 'totp', addedAt: new Date(user.factors.totp?.addedAt ?? 0) },
+        ...user.factors.passkeys.map(({ id, name, rpId: domain, addedAt }) => {
+          return { type: 'passkey', id, name, domain, addedAt: new Date(addedAt) }
+        }),
+      ],
       factorsResetAt: new Date(user.factors.resetAt ?? 0),
       accounts: [link],
       sessions: [listed],

@@ -25,6 +25,7 @@ describe('the use cases of a tenant', () => {
     const ports = portsOf(settings, {
       ...stores,
       tenant: 'default',
+      publicUrl: 'http://localhost',
       hasher: quickHasher,
       formerUntil: () => null,
       formerLinks: { find: () => null },

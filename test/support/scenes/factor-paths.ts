@@ -228,7 +228,7 @@ export class FactorWorld {
       case 'attacker removes the app':
         return await this.#withLogins(by, async (login) => {
           this.#mayRemove = levelOf(login.credential) === 2
-          await site.removeFactors.execute({ by: login, target: login.user, requestId })
+          await site.removeFactors.execute({ by: login, target: login.user, which: 'totp', requestId })
         })
       case 'victim renews the codes':
       case 'attacker renews the codes':
@@ -278,7 +278,7 @@ export class FactorWorld {
         return true
       case 'operator removes the factor':
         this.#mayRemove = true
-        await site.removeFactors.execute({ by: { type: 'command' }, target, requestId })
+        await site.removeFactors.execute({ by: { type: 'command' }, target, which: 'all', requestId })
         return true
       case 'operator starts a reset':
         await site.resetFactors.execute({ by: { type: 'command' }, target, requestId })
@@ -431,7 +431,13 @@ export class FactorWorld {
     const code = method === 'totp' ? secret && this.#nextCode(secret) : this.#codes[by].left.pop()
     if (challenge === undefined || !code) return false
     const { backend, text } = challenge
-    const proof = { challenge: text, method, code, backend, trustsBrowser: this.#trusts, requestId: this.#requestId }
+    const proof = {
+      challenge: text,
+      proof: { method, code },
+      backend,
+      trustsBrowser: this.#trusts,
+      requestId: this.#requestId,
+    }
     const result = await this.#site.finishLogin.execute(proof)
     this.#challenges = this.#challenges.filter((one) => one !== challenge)
     await this.#take(by, backend, result)

@@ -55,7 +55,9 @@ function compiled(schema: TSchema): (raw: RawBody) => Fields {
     const faults = Object.keys(properties).flatMap((name) => {
       if (raw.repeated.has(name)) return [faultOfRepeated(name)]
       const error = validate.errors?.find((one) => fieldOf(one) === name)
-      return error === undefined ? [] : [faultOf(error, name, fields[name])]
+      if (error !== undefined) return [faultOf(error, name, fields[name])]
+      const isWithin = validate.errors?.some(({ instancePath }) => instancePath.startsWith(`/${name}`)) ?? false
+      return isWithin ? [valueError(name, 'Value error, has another form than the document says')] : []
     })
     if (faults.length > 0) throw new Invalid(faults)
     for (const [name, { format }] of Object.entries(properties)) {
@@ -96,7 +98,9 @@ function addressOf(value: unknown): unknown {
 }
 
 function fieldOf(error: ErrorObject): string {
-  return error.keyword === 'required' ? String(error.params.missingProperty) : error.instancePath.slice(1)
+  return error.keyword === 'required' && error.instancePath === ''
+    ? String(error.params.missingProperty)
+    : error.instancePath.slice(1)
 }
 
 function faultOf({ keyword, params }: ErrorObject, name: string, value: unknown): FieldFault {
@@ -115,6 +119,7 @@ function faultOf({ keyword, params }: ErrorObject, name: string, value: unknown)
     }
     case 'type':
       if (isOf('array', params.type)) return fault('list_type', name)
+      if (isOf('object', params.type)) return fault('model_attributes_type', name)
       if (!isOf('boolean', params.type)) return fault('string_type', name)
       return fault(typeof value === 'string' || Number.isInteger(value) ? 'bool_parsing' : 'bool_type', name)
     default:

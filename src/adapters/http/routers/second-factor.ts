@@ -1,15 +1,20 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { factorMethods } from '../../../application/factors/challenges.ts'
-import type { FinishLogin } from '../../../application/factors/finish-login.ts'
+import type { FactorProof, FinishLogin } from '../../../application/factors/finish-login.ts'
+import type { BeginPasskeyLogin, LogInByPasskey } from '../../../application/passkeys/log-in-by-passkey.ts'
+import { InvalidInput } from '../../../domain/refusal.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { routes } from '../routes.ts'
 import { optional, text } from '../schemas.ts'
 import type { BrowserCookie } from '../transports/browser-cookie.ts'
 import type { DeviceCookie } from '../transports/device-cookie.ts'
 import { type HttpBackend, loginReply } from '../transports/http-backend.ts'
+import { passkeyAnswer, passkeyMilliseconds } from './passkey-answer.ts'
 
 interface Use {
   finishLogin: Pick<FinishLogin, 'execute'>
+  beginPasskeyLogin: BeginPasskeyLogin
+  logInByPasskey: Pick<LogInByPasskey, 'execute'>
   backend: HttpBackend
   deviceCookie: DeviceCookie
   browserCookie: BrowserCookie
@@ -19,10 +24,33 @@ const Body = Type.Object(
   {
     challenge: text('The `challenge` of the login that asked for a second factor'),
     method: Type.Enum([...factorMethods], { description: 'How the user proves it' }),
-    code: text('The six digits of the authenticator app, or a recovery code'),
+    code: optional.text('The six digits of the authenticator app, or a recovery code'),
+    response: Type.Optional(passkeyAnswer),
     trust_browser: optional.flag('Ask no more in this browser, for `security.trustedBrowserDays`'),
   },
   { title: 'SecondFactor' },
+)
+
+/** The member of the proof that belongs to its method. Throws `InvalidInput` without it. */
+function proofOf({ method, code, response }: Static<typeof Body>): FactorProof {
+  if (method === 'passkey') {
+    if (response === undefined) throw new InvalidInput('response', 'is missing')
+    return { method, response }
+  }
+  if (code == null) throw new InvalidInput('code', 'is missing')
+  return { method, code }
+}
+
+const PasskeyBody = Type.Object({ response: passkeyAnswer }, { title: 'PasskeyLogin' })
+
+const OptionsSchema = Type.Object(
+  {
+    challenge: Type.String({ description: 'Works once, for five minutes' }),
+    rpId: Type.String(),
+    timeout: Type.Integer(),
+    userVerification: Type.Literal('required'),
+  },
+  { title: 'PasskeyRequest', additionalProperties: false },
 )
 
 /** The second request of a login of this backend, for users with a second factor. */
@@ -41,9 +69,41 @@ export function secondFactorRouter({ name, transport }: Pick<HttpBackend, 'name'
           const { body, requestId, languages, caller, cookie, traits, isForeign } = incoming
           const browser = transport.isAmbient ? browserCookie.read(cookie) : null
           const client = { caller, traits: traits(), browser }
-          const { challenge, method, code, trust_browser } = body
-          const proof = { challenge, method, code, trustsBrowser: trust_browser === true && !isForeign() }
-          const result = await finishLogin.execute({ ...proof, backend, requestId, languages, ...client })
+          const { challenge, trust_browser } = body
+          const trustsBrowser = trust_browser === true && !isForeign()
+          const answer = { challenge, proof: proofOf(body), trustsBrowser }
+          const result = await finishLogin.execute({ ...answer, backend, requestId, languages, ...client })
+          const known = isForeign() ? null : deviceCookie
+          return loginReply(backend, result, { deviceCookie: known, browserCookie, browser })
+        },
+      }),
+      endpoint(routes.secondFactor.beginPasskey, {
+        operationId: `auth:${name}.passkey_options`,
+        summary: `Begin a login by a passkey, or a second factor by one (${name})`,
+        ownOriginsOnly: transport.isAmbient,
+        replies: { 200: { description: 'For `navigator.credentials.get`', body: OptionsSchema } },
+        refusals: ['PASSKEYS_NOT_AVAILABLE'],
+        async handle({ caller, cookie }, { beginPasskeyLogin, browserCookie }: Use) {
+          const browser = transport.isAmbient ? browserCookie.of(cookie) : null
+          const { challenge, rpId } = await beginPasskeyLogin.execute({ browser, client: caller.client })
+          const body = { challenge, rpId, timeout: passkeyMilliseconds, userVerification: 'required' }
+          const reply = { status: 200, body }
+          return browser === null ? reply : browserCookie.addTo(reply, browser)
+        },
+      }),
+      endpoint(routes.secondFactor.logInByPasskey, {
+        operationId: `auth:${name}.passkey`,
+        summary: `Log in by a passkey, without an address (${name})`,
+        ownOriginsOnly: transport.isAmbient,
+        body: PasskeyBody,
+        replies: transport.replies,
+        refusals: ['PASSKEY_REFUSED', 'LOGIN_BAD_CREDENTIALS', 'LOGIN_USER_NOT_VERIFIED'],
+        async handle(incoming, { logInByPasskey, backend, deviceCookie, browserCookie }: Use) {
+          const { body, requestId, languages, caller, cookie, traits, isForeign } = incoming
+          const browser = transport.isAmbient ? browserCookie.read(cookie) : null
+          const client = { caller, traits: traits(), browser }
+          const { response } = body
+          const result = await logInByPasskey.execute({ response, backend, requestId, languages, ...client })
           const known = isForeign() ? null : deviceCookie
           return loginReply(backend, result, { deviceCookie: known, browserCookie, browser })
         },

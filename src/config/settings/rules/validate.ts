@@ -44,9 +44,19 @@ export function* objectionsTo(settings: Settings): Generator<Objection> {
   yield* judgeBase(settings)
   yield* judgePasswords(settings)
   yield* judgeMail(settings)
+  yield* judgePasskeys(settings)
   for (const [option, message] of objectionsToFormer(settings.compat, new Date())) yield [`compat.${option}`, message]
   yield* objectionsToFieldSettings(settings)
   yield* objectionsToApps(settings)
+}
+
+/** Browsers refuse a domain that is not above the page, and one under which anybody may register. */
+function* judgePasskeys({ http, security: { passkeyDomain: domain } }: Settings): Generator<Objection> {
+  if (domain === undefined) return
+  const host = new URL(http.publicUrl ?? 'http://localhost').hostname
+  const isAbove = host === domain || host.endsWith(`.${domain}`)
+  if (isAbove && (host === domain || domain.includes('.'))) return
+  yield ['security.passkeyDomain', `must be ${host} or a domain above it`, ['http.publicUrl']]
 }
 
 function* judgeStores({ stores }: Settings): Generator<Objection> {

@@ -119,6 +119,15 @@ export const security = Type.Object({
     description:
       'Hours between the start of a reset of second factors, for a user who has lost them, and its effect. Meanwhile the user gets a message and can stop it. `0`: at once.',
   }),
+  passkeyDomain: Type.Optional(
+    Type.String({
+      pattern: '^[a-z0-9-]+(\\.[a-z0-9-]+)*$',
+      expects: 'a host name in lower case',
+      otherwise: 'the host of `http.publicUrl`',
+      description:
+        'Domain of passkeys (RP ID): the host of `http.publicUrl`, or a domain above it, such as `example.com` for `accounts.example.com`. With another one, the passkeys of users no longer work.',
+    }),
+  ),
   trustedBrowserDays: Type.Integer({
     minimum: 0,
     maximum: 365,

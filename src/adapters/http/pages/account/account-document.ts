@@ -39,6 +39,7 @@ export function accountReply(
     sendsLinkOnSignUp: site.sendsLinkOnSignUp,
     minPasswordLength: site.minPasswordLength,
     trustedBrowserDays: site.trustedBrowserDays,
+    passkeys: site.passkeys,
     returns: { ownOrigin: home.origin, allowedOrigins: site.allowedOrigins },
     texts: texts.script,
   }

@@ -14,13 +14,14 @@ type Compose = (texts: Texts, site: Site) => Body
 
 /** The content of each page below its title. Each page has at most one form, so that password managers know what it is for. */
 export const bodies: Readonly<Record<PageName, Compose>> = {
-  'sign-in': (texts, { routes, providers, loginField }) => ({
+  'sign-in': (texts, { routes, providers, loginField, passkeys }) => ({
     title: texts.signIn.title,
     content: html`<div id="step">
 ${form(texts.signIn.button, [
   field('username', loginLabel(texts, loginField), { autocomplete: 'username', isText: loginField !== null }),
   field('password', texts.password, { autocomplete: 'current-password', show: texts.script.show }),
 ])}
+${passkeys ? html`<button type="button" id="passkey" class="second" hidden>${texts.signIn.passkey}</button>` : null}
 ${buttonsOf(texts, providers)}
 ${links([
   routes.resetPassword === null ? null : link('forgot', texts.signIn.forgot),
@@ -132,7 +133,7 @@ ${allowsDeletion ? deletionSection(texts) : null}
 </div>`,
   }),
 
-  factors: (texts) => ({
+  factors: (texts, { passkeys }) => ({
     title: texts.factors.title,
     content: html`<p id="loading">${texts.loading}</p>
 <div id="step" hidden>
@@ -144,12 +145,17 @@ ${allowsDeletion ? deletionSection(texts) : null}
 </div>
 <div id="present" hidden>
 <p id="since"></p>
-<p class="hint" id="codes-left"></p>
 <div class="group">
-<button type="button" id="renew" class="second">${texts.factors.renew}</button>
 <button type="button" id="remove" class="danger">${texts.factors.remove}</button>
 </div>
 </div>
+<div id="recovery" hidden>
+<p class="hint" id="codes-left"></p>
+<div class="group">
+<button type="button" id="renew" class="second">${texts.factors.renew}</button>
+</div>
+</div>
+<button type="button" id="begin" class="second" hidden>${texts.factors.begin}</button>
 <div id="adding" hidden>
 <p>${texts.factors.intro}</p>
 <img id="qr" class="qr" alt="${texts.factors.image}">
@@ -157,6 +163,7 @@ ${allowsDeletion ? deletionSection(texts) : null}
 <p><a id="open-app" href="#">${texts.factors.openApp}</a></p>
 ${form(texts.factors.button, [field('code', texts.factors.code, { autocomplete: 'one-time-code', isText: true })])}
 </div>
+${passkeys ? passkeySection(texts) : null}
 <button type="button" id="sign-out" class="quiet" hidden>${texts.account.signOut}</button>
 ${links([link('account', texts.back)])}
 </div>`,
@@ -205,6 +212,17 @@ ${form(texts.changePassword.button, [
 ${links([link('account', texts.back)])}
 </div>`,
   }),
+}
+
+function passkeySection(texts: Texts): Html {
+  return html`<section id="passkey-section" aria-labelledby="passkeys-heading" hidden>
+<h2 id="passkeys-heading">${texts.factors.passkeys}</h2>
+<p class="hint">${texts.factors.passkeyIntro}</p>
+<ul id="passkeys" class="rows"></ul>
+<div class="group">
+<button type="button" id="add-passkey" class="second">${texts.factors.addPasskey}</button>
+</div>
+</section>`
 }
 
 function factorRow(texts: Texts): Html {

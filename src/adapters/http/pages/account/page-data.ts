@@ -49,6 +49,8 @@ export interface PageData {
   /** Whether a registration sends the link that confirms the address. */
   readonly sendsLinkOnSignUp: boolean
   readonly minPasswordLength: number
+  /** Whether browsers allow passkeys at the address of the service, and users may have them. */
+  readonly passkeys: boolean
   /** 0: no browser is trusted. */
   readonly trustedBrowserDays: number
   readonly texts: Texts['script']

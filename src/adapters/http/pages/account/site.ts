@@ -4,7 +4,10 @@ import type { PageData } from './page-data.ts'
 
 /** The settings and paths of one tenant, as its pages show them. */
 export interface Site
-  extends Pick<PageData, 'routes' | 'providers' | 'sendsLinkOnSignUp' | 'minPasswordLength' | 'trustedBrowserDays'> {
+  extends Pick<
+    PageData,
+    'routes' | 'providers' | 'sendsLinkOnSignUp' | 'minPasswordLength' | 'trustedBrowserDays' | 'passkeys'
+  > {
   /** Shown above each page; `null` without a name in the settings. */
   readonly name: string | null
   /** The absolute path of an image, or `null`. */

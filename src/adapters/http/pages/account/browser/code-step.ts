@@ -1,14 +1,16 @@
-import { byId, data, element, filled, retitle, say, texts } from './page.ts'
-import { logInWith, Problem } from './requests.ts'
+import { onClick } from './form.ts'
+import { byId, data, element, filled, retitle, say, texts, wayOn } from './page.ts'
+import { hasPasskeys, passkeyAnswer } from './passkeys.ts'
+import { type Challenge, logInWith, Problem } from './requests.ts'
 
 /** Six digits are a code of an authenticator app, and everything else is a recovery code. */
 const appCode = /^\d{6}$/
 
 /** The challenge that the login waits for; `null` before a right password. */
-let challenge: string | null = null
+let challenge: Challenge | null = null
 
 /** Replaces the form of the sign-in page with the field for a code. */
-export function askForCode(given: string): void {
+export function askForCode(given: Challenge): void {
   challenge = given
   const input = element('input', {
     id: 'code',
@@ -33,9 +35,20 @@ export function askForCode(given: string): void {
   form.prepend(field, ...(data.trustedBrowserDays > 0 ? [trustField()] : []))
   // The ways to other sign-ins are of no use here.
   for (const other of [...byId('step').children]) if (other !== form) other.remove()
+  if (hasPasskeys && given.methods.includes('passkey')) form.after(passkeyButton(given))
   retitle(texts.titles.code)
   say('')
   input.focus()
+}
+
+function passkeyButton({ text }: Challenge): HTMLElement {
+  const button = element('button', { type: 'button', class: 'second', id: 'passkey' }, texts.usePasskey)
+  onClick(button, async () => {
+    const response = await passkeyAnswer()
+    await logInWith('second-factor', { json: { challenge: text, method: 'passkey', response } })
+    location.assign(wayOn)
+  })
+  return button
 }
 
 /** The box to ask no more in this browser. */
@@ -65,7 +78,7 @@ export async function answeredChallenge({
   if (typed === '') throw new Problem('', '', { code: texts.fieldMissing })
   const method = appCode.test(typed) ? 'totp' : 'recovery_code'
   await logInWith('second-factor', {
-    json: { challenge, method, code: typed, trust_browser: trust_browser !== undefined },
+    json: { challenge: challenge.text, method, code: typed, trust_browser: trust_browser !== undefined },
   })
   return true
 }

@@ -27,6 +27,11 @@ export interface StoredSession {
   readonly is_current: boolean
 }
 
+export interface Challenge {
+  readonly text: string
+  readonly methods: readonly string[]
+}
+
 /** A refusal for people: `message` is about the whole form, `fields` has the message of each field. */
 export class Problem extends Error {
   readonly code: string
@@ -34,14 +39,14 @@ export class Problem extends Error {
   /** The words of the deployer's handler, if it refused. */
   readonly reason: string
   /** The challenge of a login that needs a second factor. */
-  readonly challenge: string | null
+  readonly challenge: Challenge | null
 
   constructor(
     code: string,
     message: string,
     fields: Readonly<Record<string, string>> = {},
     reason = '',
-    challenge: string | null = null,
+    challenge: Challenge | null = null,
   ) {
     super(message)
     this.code = code
@@ -102,13 +107,18 @@ export function problemOf(detail: unknown, retryAfterSeconds = 60): Problem {
     const fields = detail.map(({ type, loc, ctx }) => [String(loc[1]), faultText(type, String(loc[1]), ctx)])
     return new Problem('', '', Object.fromEntries(fields))
   }
-  const { code, reason, rule, challenge } = (
-    typeof detail === 'object' && detail !== null ? detail : { code: detail }
-  ) as {
+  const {
+    code,
+    reason,
+    rule,
+    challenge,
+    methods = [],
+  } = (typeof detail === 'object' && detail !== null ? detail : { code: detail }) as {
     code: unknown
     reason?: string
     rule?: string
     challenge?: string
+    methods?: readonly string[]
   }
   const known = String(code)
   const errors: Readonly<Record<string, string>> = texts.errors
@@ -116,7 +126,13 @@ export function problemOf(detail: unknown, retryAfterSeconds = 60): Problem {
   const field = isTakenField(known) ? reason : fieldOf[known]
   const pause = retryAfterSeconds < 60 ? `${retryAfterSeconds} s` : `${Math.ceil(retryAfterSeconds / 60)} min`
   return field === undefined
-    ? new Problem(known, text.replace('$1', pause), {}, reason, challenge)
+    ? new Problem(
+        known,
+        text.replace('$1', pause),
+        {},
+        reason,
+        challenge === undefined ? null : { text: challenge, methods },
+      )
     : new Problem(known, '', { [field]: text })
 }
 
@@ -159,7 +175,7 @@ export function logIn(username: string, password: string, asksFactor = false): P
 }
 
 /** Throws a `Problem` also if the browser does not keep the cookie of the answer. */
-export async function logInWith(route: 'login' | 'second-factor', sent: Sent): Promise<void> {
+export async function logInWith(route: 'login' | 'second-factor' | 'passkey', sent: Sent): Promise<void> {
   await request('POST', `${data.routes.login}/${route}`, sent)
   if ((await signedIn()) !== null) return
   const { blocked, withoutTls, unknown } = texts.cookieNotKept

@@ -22,9 +22,18 @@ async function showWaysIn(): Promise<void> {
   showAccounts(accounts, password.is_set)
 }
 
+interface OwnFactors {
+  readonly totp: object | null
+  readonly passkeys: readonly object[]
+}
+
 async function showFactor(): Promise<void> {
-  const { totp } = await request<{ readonly totp: object | null }>('GET', `${routes.users}/me/factors`)
-  byId('factor-state').textContent = totp === null ? texts.noFactor : texts.factorApp
+  const { totp, passkeys } = await request<OwnFactors>('GET', `${routes.users}/me/factors`)
+  byId('factor-state').textContent =
+    [
+      ...(totp === null ? [] : [texts.factorApp]),
+      ...(passkeys.length === 0 ? [] : [filled(texts.passkeyCount, { count: String(passkeys.length) })]),
+    ].join(', ') || texts.noFactor
 }
 
 function showPassword({ is_set: isSet, may_be_random: mayBeRandom }: OwnPassword): void {

@@ -1,12 +1,14 @@
 import { asUser, attempt, finish, onClick, onSubmit, signOutOnClick } from '../form.ts'
 import { byId, data, element, filled, open, pageUrl, returnTo, say, texts, wayText } from '../page.ts'
-import { codeOf, request } from '../requests.ts'
+import { addPasskey, hasPasskeys, type Passkey, passkeyRow, removePasskey, renamePasskey } from '../passkeys.ts'
+import { codeOf, Problem, request } from '../requests.ts'
 import { dateOf } from '../times.ts'
 import { forgetToken, linkToken } from '../token.ts'
 
 /** As `GET …/me/factors` answers. */
 interface Factors {
   readonly totp: { readonly added_at: string } | null
+  readonly passkeys: readonly Passkey[]
   readonly recovery_codes: number
   readonly reset_at: string | null
   /** Whether the settings demand two factors, and this login was without them. */
@@ -30,7 +32,9 @@ const token = linkToken()
 onSubmit(({ code = '' }) =>
   asUserWithFactor(async () => {
     const json = { setup, code: code.replaceAll(' ', '') }
-    showCodes(await request<Codes>('POST', `${path}/totp/confirm`, { json }), texts.titles.factorAdded)
+    const codes = await request<Codes>('POST', `${path}/totp/confirm`, { json })
+    if (codes.recovery_codes.length > 0) showCodes(codes, texts.titles.factorAdded)
+    else finish(texts.titles.factorAdded, texts.factorBeside, wayBack())
   }),
 )
 
@@ -46,6 +50,24 @@ onClick(byId('remove'), () =>
     finish(texts.titles.factorRemoved, texts.factorRemoved, wayBack())
   }),
 )
+
+onClick(byId('begin'), () =>
+  asUserWithFactor(async () => {
+    await begin()
+    byId('begin').hidden = true
+  }),
+)
+
+if (hasPasskeys) {
+  onClick(byId('add-passkey'), () =>
+    asUserWithFactor(async () => {
+      const codes = await addPasskey(`${texts.passkey} ${present + 1}`)
+      if (codes.length > 0) return showCodes({ recovery_codes: codes }, texts.titles.factorAdded)
+      await show()
+      say(texts.passkeyAdded)
+    }),
+  )
+}
 
 onClick(byId('keep'), () => {
   const keep = async (): Promise<void> => {
@@ -84,6 +106,34 @@ function asUserWithFactor(act: () => Promise<void>): Promise<void> {
   }, location.href)
 }
 
+function showPasskeys(passkeys: readonly Passkey[]): void {
+  const rows = passkeys.map((one) =>
+    passkeyRow(one, {
+      rename: (name) => void attempt(() => asUserWithFactor(() => rename(one, name))),
+      remove: () => void attempt(() => asUserWithFactor(() => remove(one))),
+    }),
+  )
+  byId('passkeys').replaceChildren(...rows)
+  byId('passkey-section').hidden = false
+  present = passkeys.length
+}
+
+/** How many passkeys the user has. */
+let present = 0
+
+async function rename({ id }: Passkey, name: string): Promise<void> {
+  if (name === '') throw new Problem('', texts.fieldMissing)
+  await renamePasskey(id, name)
+  await show()
+  say(texts.passkeyRenamed)
+}
+
+async function remove({ id }: Passkey): Promise<void> {
+  await removePasskey(id)
+  await show()
+  say(texts.passkeyRemoved)
+}
+
 async function begin(): Promise<void> {
   const begun = await request<Setup>('POST', `${path}/totp`)
   setup = begun.setup
@@ -95,19 +145,27 @@ async function begin(): Promise<void> {
 }
 
 async function show(): Promise<void> {
-  const { totp, recovery_codes: left, reset_at, is_required: isRequired } = await request<Factors>('GET', path)
+  const {
+    totp,
+    passkeys,
+    recovery_codes: left,
+    reset_at,
+    is_required: isRequired,
+  } = await request<Factors>('GET', path)
   if (isRequired) {
-    if (totp !== null) return open('sign-in', 'again', location.href)
+    if (totp !== null || passkeys.length > 0) return open('sign-in', 'again', location.href)
     wayOn = returnTo
     byId('sign-out').hidden = false
     for (const link of document.querySelectorAll<HTMLElement>('#step .links')) link.hidden = true // it would lead back here
   }
-  if (totp === null) await begin()
-  else {
-    byId('since').textContent = filled(texts.factorSince, { time: dateOf(totp.added_at) })
-    byId('codes-left').textContent = filled(texts.codesLeft, { count: String(left) })
-    byId('present').hidden = false
-  }
+  const hasFactor = totp !== null || passkeys.length > 0
+  if (!hasFactor) await begin()
+  if (totp !== null) byId('since').textContent = filled(texts.factorSince, { time: dateOf(totp.added_at) })
+  byId('present').hidden = totp === null
+  byId('codes-left').textContent = filled(texts.codesLeft, { count: String(left) })
+  byId('recovery').hidden = !hasFactor
+  byId('begin').hidden = totp !== null || !hasFactor
+  if (hasPasskeys) showPasskeys(passkeys)
   if (reset_at !== null) {
     byId('reset-at').textContent = filled(texts.factorResetAt, { time: dateOf(reset_at) })
     byId('keeping').hidden = false

@@ -1,7 +1,8 @@
 import { answeredChallenge, askForCode } from '../code-step.ts'
-import { attempt, finish, offerProviders, onSubmit, sendLinkOnClick } from '../form.ts'
+import { attempt, finish, offerProviders, onClick, onSubmit, sendLinkOnClick } from '../form.ts'
 import { byId, data, element, keepReturn, notice, parameters, say, takeError, texts, wayOn } from '../page.ts'
-import { codeOf, logIn, Problem, problemOf, signedIn } from '../requests.ts'
+import { hasPasskeys, passkeyAnswer } from '../passkeys.ts'
+import { codeOf, logIn, logInWith, Problem, problemOf, signedIn } from '../requests.ts'
 
 const takesNames = byId<HTMLInputElement>('username').type === 'text'
 
@@ -29,13 +30,32 @@ onSubmit(async (fields) => {
   }
 })
 
+if (hasPasskeys) {
+  const signInBy = async (isAutofill: boolean): Promise<void> => {
+    const response = await passkeyAnswer(isAutofill)
+    await logInWith('passkey', { json: { response } })
+    location.assign(wayOn)
+  }
+  const button = byId('passkey')
+  button.hidden = false
+  onClick(button, () => signInBy(false))
+  // The browser suggests passkeys in the field. A challenge costs a place in the store, so none is made before.
+  const suggest = (): void => {
+    signInBy(true).catch((problem: unknown) => {
+      if (codeOf(problem) === 'PASSKEY_REFUSED' && problem instanceof Problem) say(problem.message, 'bad')
+    })
+  }
+  byId('username').addEventListener('focus', suggest, { once: true })
+}
+
 offerProviders()
 
 const error = takeError()
-const challenge = new URLSearchParams(location.hash.slice(1)).get('challenge')
+const hash = new URLSearchParams(location.hash.slice(1))
+const challenge = hash.get('challenge')
 if (error === 'LOGIN_SECOND_FACTOR_REQUIRED' && challenge !== null) {
   history.replaceState(null, '', location.pathname + location.search)
-  askForCode(challenge)
+  askForCode({ text: challenge, methods: (hash.get('methods') ?? '').split(',') })
 } else if (error !== null) say(problemOf(error).message, 'bad')
 else {
   await attempt(async () => {

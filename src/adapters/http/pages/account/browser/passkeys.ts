@@ -1,0 +1,81 @@
+import { browserSupportsWebAuthn, startAuthentication, startRegistration } from '@simplewebauthn/browser'
+import { data, element, filled, texts } from './page.ts'
+import { Problem, request } from './requests.ts'
+import { dateOf } from './times.ts'
+
+type CreationOptions = Parameters<typeof startRegistration>[0]['optionsJSON']
+type RequestOptions = Parameters<typeof startAuthentication>[0]['optionsJSON']
+
+/** Whether the service and the browser can use passkeys. */
+export const hasPasskeys = data.passkeys && browserSupportsWebAuthn()
+
+/** As `GET …/me/factors` lists it. */
+export interface Passkey {
+  readonly id: string
+  readonly name: string
+  readonly added_at: string
+}
+
+const path = `${data.routes.users}/me/factors/passkeys`
+
+/** Adds a passkey. Resolves to the recovery codes, if it is the first factor. */
+export async function addPasskey(name: string): Promise<readonly string[]> {
+  const optionsJSON = await request<CreationOptions>('POST', `${path}/options`)
+  const response = await orProblem(startRegistration({ optionsJSON }))
+  const added = await request<{ recovery_codes: readonly string[] }>('POST', path, { json: { response, name } })
+  return added.recovery_codes
+}
+
+export async function renamePasskey(id: string, name: string): Promise<void> {
+  await request('PATCH', `${path}/${id}`, { json: { name } })
+}
+
+export async function removePasskey(id: string): Promise<void> {
+  await request('DELETE', `${path}/${id}`)
+}
+
+/** The last request for a challenge. Two at once would get two cookies, and the browser keeps one. */
+let before: Promise<unknown> = Promise.resolve()
+
+/**
+ * The answer of a passkey.
+ *
+ * @param isAutofill waits until the person chooses a passkey among the suggestions of a field
+ */
+export async function passkeyAnswer(isAutofill = false): Promise<object> {
+  const options = before.then(() => request<RequestOptions>('POST', `${data.routes.login}/passkey/options`))
+  before = options.catch(() => undefined)
+  const optionsJSON = await options
+  return await orProblem(startAuthentication({ optionsJSON, useBrowserAutofill: isAutofill }))
+}
+
+/** The person has cancelled, or the device has no fitting passkey. Browsers do not tell which. */
+async function orProblem<T>(ceremony: Promise<T>): Promise<T> {
+  try {
+    return await ceremony
+  } catch (thrown) {
+    const isKnown = thrown instanceof Error && thrown.name === 'InvalidStateError'
+    throw new Problem(thrown instanceof Error ? thrown.name : '', isKnown ? texts.passkeyKnown : texts.passkeyCancelled)
+  }
+}
+
+/** The row of a passkey, with its name in a field. */
+export function passkeyRow(
+  { id, name, added_at }: Passkey,
+  { rename, remove }: { rename: (name: string) => void; remove: () => void },
+): HTMLElement {
+  const field = element('input', { type: 'text', value: name, maxlength: '64', 'aria-label': texts.passkeyName })
+  const button = (text: string, act: () => void): HTMLElement => {
+    const made = element('button', { type: 'button', class: 'quiet', 'aria-label': `${text}: ${name}` }, text)
+    made.addEventListener('click', act)
+    return made
+  }
+  const since = filled(texts.passkeySince, { time: dateOf(added_at) })
+  return element(
+    'li',
+    { 'data-id': id },
+    element('div', {}, field, element('p', { class: 'hint' }, since)),
+    button(texts.rename, () => rename((field as HTMLInputElement).value.trim())), // safe: it is an input
+    button(texts.removePasskey, remove),
+  )
+}

@@ -1,0 +1,63 @@
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import { type PasskeyVerifier, passkeyAlgorithms } from '../../application/ports/passkey-verifier.ts'
+import { parseJson } from '../../lib/json-text.ts'
+
+interface Site {
+  /** `null` where browsers allow no passkeys. */
+  readonly rpId: string | null
+  /** The origins of pages that may use passkeys. */
+  readonly origins: readonly string[]
+}
+
+/** Verifies passkeys (WebAuthn Level 3 section 7). The library is loaded for the first answer: most deployments have none. */
+export function passkeyVerifier({ rpId, origins }: Site): PasskeyVerifier {
+  const expected = (challenge: string) => ({
+    expectedChallenge: challenge,
+    expectedOrigin: [...origins],
+    expectedRPID: rpId ?? '',
+    requireUserVerification: true,
+  })
+  return {
+    rpId,
+
+    challengeOf({ response }) {
+      const parsed = parseJson(Buffer.from(response.clientDataJSON, 'base64url').toString())
+      const { challenge } = (('value' in parsed ? parsed.value : null) ?? {}) as { readonly challenge?: unknown } // safe: checked
+      return typeof challenge === 'string' ? challenge : null
+    },
+
+    async enrolled(given, challenge) {
+      const { verifyRegistrationResponse } = await import('@simplewebauthn/server')
+      const response = given as unknown as RegistrationResponseJSON // safe: the library checks each part, and throws
+      const supportedAlgorithmIDs = [...passkeyAlgorithms]
+      const verified = await orNull(
+        verifyRegistrationResponse({ response, supportedAlgorithmIDs, ...expected(challenge) }),
+      )
+      if (rpId === null || !verified?.verified || response.clientExtensionResults?.credProps?.rk === false) return null
+      const { id, publicKey, counter, transports = [] } = verified.registrationInfo.credential
+      return { id, publicKey: Buffer.from(publicKey).toString('base64url'), counter, transports, rpId }
+    },
+
+    async used(given, challenge, passkey) {
+      if (passkey.rpId !== rpId) return null
+      const { verifyAuthenticationResponse } = await import('@simplewebauthn/server')
+      const response = given as unknown as AuthenticationResponseJSON // safe: as above
+      const publicKey = new Uint8Array(Buffer.from(passkey.publicKey, 'base64url'))
+      // The library refuses a counter that went back. With 0 it accepts any, and the caller compares.
+      const credential = { id: passkey.id, publicKey, counter: 0 }
+      const verified = await orNull(verifyAuthenticationResponse({ response, credential, ...expected(challenge) }))
+      if (!verified?.verified) return null
+      const { newCounter, credentialBackedUp } = verified.authenticationInfo
+      return { counter: newCounter, isSynced: credentialBackedUp }
+    },
+  }
+}
+
+/** The library throws plain errors for answers that do not fit, and for junk. */
+async function orNull<T>(verified: Promise<T>): Promise<T | null> {
+  try {
+    return await verified
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,41 @@
+import { updatedEvent } from '../../domain/events.ts'
+import { noFactors, withFactors } from '../../domain/factors.ts'
+import { Refusal } from '../../domain/refusal.ts'
+import type { ChangeUser } from '../change-user.ts'
+import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { requireRight } from '../rights.ts'
+import { type Authenticated, actorOf, speaksFor } from '../sign-in/authenticate.ts'
+import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
+
+interface Needs extends MetadataNeeds, FreshLoginNeeds {
+  changeUser: ChangeUser
+}
+
+/** Renames or removes a passkey. The recovery codes go with the last factor. */
+export class ChangePasskey {
+  readonly #needs: Needs
+  constructor(needs: Needs) {
+    this.#needs = needs
+  }
+
+  /** @param input.name `null` removes the passkey */
+  async execute(input: CausingRequest & { by: Authenticated; id: string; name: string | null }): Promise<void> {
+    const { by, id, name } = input
+    requireRight(this.#needs, by, 'change_factors', by.user)
+    const outcome = await this.#needs.changeUser.execute(by.user.id, async (fresh) => {
+      if (!(await speaksFor(fresh, by))) throw new Refusal('UNAUTHORIZED')
+      const { passkeys: present, totp } = fresh.factors
+      if (!present.some((one) => one.id === id)) throw new Refusal('NOT_FOUND')
+      const passkeys =
+        name === null
+          ? present.filter((one) => one.id !== id)
+          : present.map((one) => (one.id === id ? { ...one, name } : one))
+      const isLast = passkeys.length === 0 && totp === null
+      const user = withFactors(fresh, isLast ? noFactors : { ...fresh.factors, passkeys })
+      const changes = name === null ? ({ factorRemoved: 'passkey' } as const) : { passkeyRenamed: name }
+      const metadata = eventMetadata(this.#needs, input, actorOf(by))
+      return { type: 'replace', user, events: [updatedEvent(user, changes, metadata)] }
+    })
+    if (outcome.type !== 'changed') throw new Refusal('UNAUTHORIZED')
+  }
+}

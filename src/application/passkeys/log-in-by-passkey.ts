@@ -1,0 +1,63 @@
+import { passkeyHandleKey } from '../../domain/factors.ts'
+import { Refusal } from '../../domain/refusal.ts'
+import type { CausingRequest } from '../event-metadata.ts'
+import type { PasskeyResponse } from '../ports/passkey-verifier.ts'
+import type { UserStore } from '../ports/stores/user-store.ts'
+import type { Backend } from '../sign-in/authenticate.ts'
+import {
+  type CompleteLoginNeeds,
+  completeLogin,
+  type LoginClient,
+  type LoginResult,
+} from '../sign-in/complete-login.ts'
+import type { PasskeyChallenges } from './passkey-challenges.ts'
+import { type UsePasskeyNeeds, usePasskey } from './use-passkey.ts'
+
+interface Needs extends CompleteLoginNeeds, UsePasskeyNeeds {
+  users: UserStore
+}
+
+/** Makes the challenge of a sign-in by a passkey. */
+export class BeginPasskeyLogin {
+  readonly #challenges: PasskeyChallenges
+  readonly #rpId: string | null
+  constructor({ passkeyChallenges, passkeys }: Pick<UsePasskeyNeeds, 'passkeyChallenges' | 'passkeys'>) {
+    this.#challenges = passkeyChallenges
+    this.#rpId = passkeys.rpId
+  }
+
+  /**
+   * @param input.browser a secret that only this browser sends; `null` binds the challenge to none
+   * @param input.client `null` if unknown
+   */
+  async execute(input: {
+    browser: string | null
+    client: string | null
+  }): Promise<{ challenge: string; rpId: string }> {
+    if (this.#rpId === null) throw new Refusal('PASSKEYS_NOT_AVAILABLE')
+    const { browser, client } = input
+    return { challenge: await this.#challenges.open({ type: 'sign_in', browser }, client), rpId: this.#rpId }
+  }
+}
+
+/** Logs in the user that a passkey names. It counts as both factors, because the authenticator has verified the user. */
+export class LogInByPasskey {
+  readonly #needs: Needs
+  constructor(needs: Needs) {
+    this.#needs = needs
+  }
+
+  /** Refuses alike whatever is wrong with the answer, its challenge, its passkey or its user. */
+  async execute(
+    input: CausingRequest & LoginClient & { response: PasskeyResponse; backend: Backend },
+  ): Promise<LoginResult> {
+    const { response, backend, browser = null, caller, traits, requestId, languages } = input
+    const { userHandle } = response.response
+    const findUser = async () =>
+      userHandle == null ? null : await this.#needs.users.findByField(passkeyHandleKey, userHandle)
+    const request = { requestId, languages }
+    const proved = await usePasskey(this.#needs, { response, browser, findUser, ...request })
+    if (proved === null) throw new Refusal('PASSKEY_REFUSED')
+    return await completeLogin(this.#needs, { ...proved, backend, caller, traits, ...request })
+  }
+}

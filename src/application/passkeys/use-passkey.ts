@@ -1,0 +1,75 @@
+import { person } from '../../domain/actor.ts'
+import { updatedEvent } from '../../domain/events.ts'
+import { type Passkey, twoFactors } from '../../domain/factors.ts'
+import { InvalidInput } from '../../domain/refusal.ts'
+import type { User } from '../../domain/user.ts'
+import type { ChangeUser } from '../change-user.ts'
+import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import type { PasskeyResponse, PasskeyVerifier } from '../ports/passkey-verifier.ts'
+import type { PasskeyChallenges } from './passkey-challenges.ts'
+
+export interface UsePasskeyNeeds extends MetadataNeeds {
+  changeUser: ChangeUser
+  passkeyChallenges: PasskeyChallenges
+  passkeys: PasskeyVerifier
+}
+
+interface Use extends CausingRequest {
+  readonly response: PasskeyResponse
+  /** The secret of the browser; `null` without one. */
+  readonly browser: string | null
+  /** The user of the answer, read after its challenge was taken; `null` for none. */
+  readonly findUser: () => Promise<User | null>
+}
+
+/** A user whose passkey was verified, and how (RFC 8176 section 2). */
+export interface ProvedByPasskey {
+  readonly user: User
+  readonly methods: readonly string[]
+}
+
+/** Verifies the use of a passkey for its user. `null`: it is refused. The challenge is used up in any case. */
+export async function usePasskey(needs: UsePasskeyNeeds, use: Use): Promise<ProvedByPasskey | null> {
+  const { passkeyChallenges, passkeys } = needs
+  const { response, browser, findUser } = use
+  const challenge = passkeys.challengeOf(response)
+  if (challenge === null) throw new InvalidInput('response', 'must be the answer of an authenticator')
+  if ((await passkeyChallenges.take(challenge, { type: 'sign_in', browser })) === null) return null
+  const user = await findUser()
+  const passkey = user?.factors.passkeys.find((one) => one.id === response.id)
+  if (user === null || passkey === undefined || !isOurs(user, response)) return null
+  const used = await passkeys.used(response, challenge, passkey)
+  if (used === null) return null
+  const methods = [used.isSynced ? 'swk' : 'hwk', 'user', twoFactors]
+  if (used.counter === passkey.counter && used.counter === 0) return { user, methods }
+  const counted = await count(needs, user, passkey, used.counter, use)
+  return counted && { user: counted, methods }
+}
+
+/** A sign-in without an address names its user; with the second step of a login it need not. */
+function isOurs({ factors }: User, { response }: PasskeyResponse): boolean {
+  return response.userHandle == null || response.userHandle === factors.passkeyHandle
+}
+
+/** Keeps the counter. One that went back is an event and no refusal, because the user could not mend it (section 6.1.1). */
+async function count(
+  needs: UsePasskeyNeeds,
+  { id }: User,
+  { id: passkeyId }: Passkey,
+  counter: number,
+  request: CausingRequest,
+): Promise<User | null> {
+  let isPresent = false
+  const outcome = await needs.changeUser.execute(id, (fresh) => {
+    const stored = fresh.factors.passkeys.find((one) => one.id === passkeyId)
+    isPresent = stored !== undefined
+    if (stored === undefined) return { type: 'keep' }
+    const wentBack = counter <= stored.counter
+    const passkeys = fresh.factors.passkeys.map((one) => (one === stored && !wentBack ? { ...one, counter } : one))
+    const user = { ...fresh, factors: { ...fresh.factors, passkeys } }
+    const metadata = () => eventMetadata(needs, request, person(user, null))
+    const events = wentBack ? [updatedEvent(user, { passkeyCounterWentBack: true }, metadata())] : []
+    return { type: 'replace', user, events }
+  })
+  return isPresent && outcome.type === 'changed' ? outcome.user : null
+}

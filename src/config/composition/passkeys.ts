@@ -1,0 +1,50 @@
+import type { Logger } from '../../adapters/logging/log.ts'
+import { passkeyVerifier } from '../../adapters/passkeys/passkey-verifier.ts'
+import type { PasskeyVerifier } from '../../application/ports/passkey-verifier.ts'
+import type { SecretMark } from '../../application/ports/stores/secret-mark.ts'
+import { parseJson } from '../../lib/json-text.ts'
+import { passkeyDomain } from '../settings/passkey-domain.ts'
+import type { Settings } from '../settings/schema/schema.ts'
+
+/** The passkeys of a tenant, whose pages are at `publicUrl` and at the allowed origins below its domain. */
+export function passkeysOf(settings: Settings, publicUrl: string): PasskeyVerifier {
+  const rpId = passkeyDomain(settings.security.passkeyDomain, publicUrl)
+  const isBelow = (origin: string): boolean => {
+    const { hostname } = new URL(origin)
+    return hostname === rpId || hostname.endsWith(`.${rpId}`)
+  }
+  const allowed = settings.http.allowedOrigins.filter((one) => URL.canParse(one) && isBelow(one))
+  return passkeyVerifier({ rpId, origins: [new URL(publicUrl).origin, ...allowed] })
+}
+
+/** The record of the domains of all passkeys of a tenant, as a JSON list. */
+const recordName = 'passkey domains'
+
+async function domainsIn(secretMark: Pick<SecretMark, 'read'>): Promise<{ text: string | null; domains: string[] }> {
+  const text = await secretMark.read(recordName)
+  const parsed = text === null ? { value: [] } : parseJson(text)
+  return { text, domains: 'value' in parsed ? (parsed.value as string[]) : [] } // safe: `noteDomain` writes it
+}
+
+/** Adds the domain to the record. */
+export async function noteDomain(secretMark: Pick<SecretMark, 'read' | 'exchange'>, domain: string): Promise<void> {
+  for (;;) {
+    const { text, domains } = await domainsIn(secretMark)
+    if (domains.includes(domain)) return
+    if (await secretMark.exchange(recordName, text, JSON.stringify([...domains, domain]))) return
+  }
+}
+
+/** Warns if there are passkeys that cannot be used, because they belong to another domain. */
+export async function warnOfOtherDomains(
+  secretMark: Pick<SecretMark, 'read'>,
+  { rpId }: Pick<PasskeyVerifier, 'rpId'>,
+  log: Pick<Logger, 'warn'>,
+): Promise<void> {
+  const others = (await domainsIn(secretMark)).domains.filter((one) => one !== rpId)
+  if (others.length === 0) return
+  log.warn(
+    { domains: others, domain: rpId },
+    'users have passkeys of another domain, which cannot be used: see security.passkeyDomain',
+  )
+}
