@@ -91,7 +91,7 @@ describe('signing keys of two processes', () => {
     expect(asked.code).to.equal(2)
     expect(asked.err)
       .to.include('Every login with a token of these keys ends within 0.25 s')
-      .and.to.include('another 1 s')
+      .and.to.include('restart them to end this now')
     expect(await statusOf(one, token)).to.equal(200)
     const { code, out } = await run('keys', 'revoke', '--yes', '--json')
     expect(code).to.equal(0)

@@ -349,7 +349,7 @@ describe('signing keys and the secret of two processes', () => {
       await begin()
       await restart(secrets(next, goodSecret), rotateKeys)
       await begin()
-      const [done] = await Promise.all([run('secret', 'rotate', '--json'), rotateKeys()])
+      const [done] = await Promise.all([run('secret', 'rotate', '--yes', '--json'), rotateKeys()])
       expect(done).to.deep.include({ step: 'reseal' })
       expect(done.resealed).to.be.greaterThan(0)
       await begin()

@@ -104,7 +104,7 @@ describe('the secret of two processes', () => {
     const [next = ''] = secrets()
     expect(secrets()).to.deep.equal([next, old])
 
-    const killed = spawn(process.execPath, [executable, 'secret', 'rotate'], {
+    const killed = spawn(process.execPath, [executable, 'secret', 'rotate', '--yes'], {
       cwd: folder,
       env: { PATH: process.env.PATH, ...env },
       stdio: 'ignore',

@@ -89,7 +89,7 @@ for (const deployment of [onPostgres, onMongo]) {
       const needs = { isBound: true, users: 2, signingKeys: 1, until: null }
       expect(await check()).to.deep.equal({ formerSecret: 1, isNeeded: true, ...needs })
 
-      const { code, lines } = await run(both, 'secret', 'rotate')
+      const { code, lines } = await run(both, 'secret', 'rotate', '--yes')
       expect(code).to.equal(0)
       expect(lines.map(({ tenant, step, users, resealed }) => [tenant, step, users, resealed])).to.deep.equal(
         tenants.map((id) => [id, 'reseal', 3, 2]),

@@ -340,6 +340,7 @@ describe('portcullis user', () => {
         fields: {},
         formerFields: {},
         factors: [],
+        factorsResetAt: null,
         accounts: [],
       })
       expect(new Date(lastLoginAt).getTime()).to.be.at.least(new Date(createdAt).getTime())

@@ -41,8 +41,8 @@ export async function revokeKeys(options: GlobalOptions & { readonly yes?: true 
       warn(noneInUse)
       return 1
     }
-    const { rereadSeconds, cacheSeconds } = keys
-    const consequence = `This replaces ${present.length === 1 ? 'the signing key' : `all ${present.length} signing keys`}. Every login with a token of these keys ends within ${rereadSeconds} s, and its user has to log in again. Other services may accept the tokens for another ${cacheSeconds} s (keys.cacheSeconds), because they keep the keys. Cookies of stored sessions and tokens of HS256 go on`
+    const { rereadSeconds } = keys
+    const consequence = `This replaces ${present.length === 1 ? 'the signing key' : `all ${present.length} signing keys`}. Every login with a token of these keys ends within ${rereadSeconds} s, and its user has to log in again. Other services that keep the keys accept the tokens until they read the keys again, which may take 10 minutes: restart them to end this now (docs/verify-elsewhere.md). Cookies of stored sessions and tokens of HS256 go on`
     const objection = await objectionOfOperator(consequence, options)
     if (objection !== null) return objection
     await keys.revoke()

@@ -63,6 +63,12 @@ async function rotated(rotation: Rotation, options: Options): Promise<ExitCode> 
     }
     case 'reseal':
     case 'wait': {
+      if (step === 'reseal') {
+        // Until then they sign with the former secret, and the time from which it may go would be too early.
+        const consequence = `${whose}This encrypts stored values with the new secret. Every service and worker must sign with it: restart them first if you have not`
+        const objection = await objectionOfOperator(consequence, options)
+        if (objection !== null) return objection
+      }
       let toldAt = performance.now()
       const outcome = await rotation.reseal((count) => {
         if (performance.now() - toldAt < millisecondsPerRemark) return

@@ -73,7 +73,9 @@ async function printFormerSecrets(options: GlobalOptions, tenant: Parameters<typ
         ...(signingKeys > 0 ? [`${signingKeys} signing keys`] : []),
       ]
       const isNeeded = needing.length > 0
-      const advice = mayWait ? `remove it after ${until.toISOString()}` : 'remove it, unless it is the next secret'
+      const advice = mayWait
+        ? `remove it after ${until.toISOString()}`
+        : 'if it is the next secret, run "secret rotate" again; otherwise remove it'
       const text = isNeeded ? `${needing.join(', ')}: run "secret rotate"` : `no stored value needs it: ${advice}`
       const document = { formerSecret: at + 1, isNeeded, isBound, users, signingKeys, until }
       await printed(options, `former secret ${at + 1}: ${text}`, document)

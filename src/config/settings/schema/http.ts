@@ -107,7 +107,7 @@ export const tryPage = Type.Object({
     Type.Boolean({
       otherwise: 'on when the host and the public URL are loopback',
       description:
-        'Serves `/try`, a page to try the service (`examples/browser`), to browsers on this machine. A request with another `Host`, with `Forwarded` or `X-Forwarded-*`, or by HTTP/1.0 gets 404.',
+        "Serves `/try`, a page to try the service (`examples/browser`), to browsers on this machine. A request with another `Host`, with `Forwarded` or `X-Forwarded-*`, by HTTP/1.0, or without `Connection: keep-alive` gets 404. Browsers send it; for curl, give `-H 'Connection: keep-alive'`.",
     }),
   ),
 })
