@@ -157,7 +157,11 @@ export const UserExportSchema = Type.Object(
     ),
     factors: Type.Array(
       Type.Object(
-        { type: Type.Literal('totp'), added_at: Type.String({ format: 'date-time' }) },
+        {
+          type: Type.Enum(['totp', 'passkey']),
+          name: Type.Optional(Type.String({ description: 'Of a passkey' })),
+          added_at: Type.String({ format: 'date-time' }),
+        },
         { additionalProperties: false },
       ),
       { description: 'The second factors, without their secrets' },
@@ -181,7 +185,11 @@ export function exportBody(user: UserExport) {
     last_login: user.lastLoginAt?.toISOString() ?? null,
     fields: user.fields,
     oauth_accounts: user.accounts.map((account) => ({ ...accountBody(account), vouched_email: account.vouchedEmail })),
-    factors: user.factors.map(({ type, addedAt }) => ({ type, added_at: addedAt.toISOString() })),
+    factors: user.factors.map((one) => ({
+      type: one.type,
+      ...(one.type === 'passkey' && { name: one.name }),
+      added_at: one.addedAt.toISOString(),
+    })),
     sessions: (user.sessions ?? []).map(sessionBody),
   }
 }
