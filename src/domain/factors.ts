@@ -52,11 +52,6 @@ export interface RecoveryCodes {
 
 export const noFactors: Factors = { totp: null, passkeys: [], recovery: null, resetAt: null }
 
-/** The factors that count now: none once their reset is due. Every record passes here when it is read. */
-export function factorsAt(factors: Factors, now: Date): Factors {
-  return factors.resetAt !== null && factors.resetAt <= now.getTime() ? noFactors : factors
-}
-
 /** The method of a login with two factors (RFC 8176 section 2). */
 export const twoFactors = 'mfa'
 

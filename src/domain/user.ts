@@ -1,5 +1,5 @@
 import type { Email } from './email.ts'
-import { type Factors, noFactors } from './factors.ts'
+import { type Factors, noFactors, withFactors } from './factors.ts'
 import type { ShownFields } from './field-types.ts'
 import { noFields, type UserFields } from './fields.ts'
 import { kindOf, type UserId } from './ids.ts'
@@ -171,4 +171,15 @@ export function endCredential(user: User, sid: string, recordedUntil: Date | nul
 export function withPassword(user: User, passwordHash: string | null): User {
   const imported = user.imported && { ...user.imported, hashText: null }
   return { ...user, passwordHash, passwordVersion: user.passwordVersion + 1, imported }
+}
+
+/**
+ * The record as it is now: once a reset of the factors is due, it has none, and all logins have ended. Otherwise somebody who had added a
+ * passkey to the account of another person would stay in it. Every record passes here when it is read.
+ */
+export function asOf(user: User, now: Date): User {
+  const { resetAt } = user.factors
+  if (resetAt === null || resetAt > now.getTime()) return user
+  // By the time of the reset, so that each read has the same generation.
+  return withFactors(endSessions(user, new Date(resetAt)), noFactors)
 }

@@ -69,6 +69,7 @@ describe('a reset of second factors', () => {
     pass(86_400 - 3601)
     await challenged(url, user.email)
     pass(1)
+    expect((await call(url, 'GET', '/users/me', { bearer: user.bearer })).status).to.equal(401)
     const bearer = await logIn(url, user.email)
     expect(await factorsOf(bearer)).to.deep.equal({
       totp: null,

@@ -63,9 +63,9 @@ export default [
   },
   {
     title: 'a reset of factors takes effect at once',
-    file: 'src/domain/factors.ts',
-    text: 'factors.resetAt !== null && factors.resetAt <= now.getTime()',
-    replacement: 'factors.resetAt !== null && now.getTime() > 0',
+    file: 'src/domain/user.ts',
+    text: 'resetAt === null || resetAt > now.getTime()',
+    replacement: 'resetAt === null',
     tests: ['test/http/factor-reset.test.ts'],
     only: 'after a day',
   },

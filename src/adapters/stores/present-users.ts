@@ -1,7 +1,6 @@
 import type { UserStore } from '../../application/ports/stores/user-store.ts'
-import { factorsAt } from '../../domain/factors.ts'
 import { asDeclared, type FieldRules } from '../../domain/fields.ts'
-import type { User } from '../../domain/user.ts'
+import { asOf, type User } from '../../domain/user.ts'
 
 interface Present {
   readonly fieldRules: FieldRules
@@ -13,10 +12,9 @@ interface Present {
  * So neither needs a migration or a job: a record has the new form when it is read, and keeps it when it is written.
  */
 export function presentUsers(users: UserStore, { fieldRules, clock }: Present): UserStore {
-  const present = (user: User): User => {
-    const fields = fieldRules.fields.size === 0 ? user.fields : asDeclared(fieldRules, user.fields)
-    const factors = factorsAt(user.factors, clock())
-    return fields === user.fields && factors === user.factors ? user : { ...user, fields, factors }
+  const present = (stored: User): User => {
+    const user = asOf(stored, clock())
+    return fieldRules.fields.size === 0 ? user : { ...user, fields: asDeclared(fieldRules, user.fields) }
   }
   const { insertAll } = users
   const found = (user: User | null): User | null => (user === null ? null : present(user))

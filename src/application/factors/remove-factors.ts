@@ -1,7 +1,7 @@
 import { updatedEvent } from '../../domain/events.ts'
 import { hasFactor, noFactors, withFactors } from '../../domain/factors.ts'
 import { Refusal } from '../../domain/refusal.ts'
-import type { User } from '../../domain/user.ts'
+import { endSessions, type User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import { requireRight } from '../rights.ts'
@@ -29,9 +29,16 @@ export class RemoveFactors {
       const { totp, passkeys } = fresh.factors
       if (which === 'totp' ? totp === null : !hasFactor(fresh)) throw new Refusal('NOT_FOUND')
       const isLast = which === 'all' || passkeys.length === 0
-      const user = withFactors(fresh, isLast ? noFactors : { ...fresh.factors, totp: null })
+      // Whoever removes them for the user does not know whose the logins are.
+      const sessionsEnded = login === null
+      const kept = sessionsEnded ? endSessions(fresh, this.#needs.clock()) : fresh
+      const user = withFactors(kept, isLast ? noFactors : { ...fresh.factors, totp: null })
       const metadata = eventMetadata(this.#needs, input, actorOf(by))
-      return { type: 'replace', user, events: [updatedEvent(user, { factorRemoved: which }, metadata)] }
+      return {
+        type: 'replace',
+        user,
+        events: [updatedEvent(user, { factorRemoved: which }, metadata, { sessionsEnded })],
+      }
     })
     if (outcome.type !== 'changed') throw new Refusal(login === null ? 'NOT_FOUND' : 'UNAUTHORIZED')
   }

@@ -1,7 +1,7 @@
 import { accountEvent, updatedEvent } from '../../domain/events.ts'
 import { hasFactor, noFactors, withFactors } from '../../domain/factors.ts'
 import { Refusal } from '../../domain/refusal.ts'
-import type { User } from '../../domain/user.ts'
+import { endSessions, type User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import { requireRight } from '../rights.ts'
@@ -43,8 +43,9 @@ export class ResetFactors {
       }
       const metadata = eventMetadata(this.#needs, input, actorOf(by))
       if (factorResetHours === 0) {
-        const user = withFactors(fresh, noFactors)
-        return { type: 'replace', user, events: [updatedEvent(user, { factorRemoved: 'all' }, metadata)] }
+        const user = withFactors(endSessions(fresh, clock()), noFactors)
+        const event = updatedEvent(user, { factorRemoved: 'all' }, metadata, { sessionsEnded: true })
+        return { type: 'replace', user, events: [event] }
       }
       const user = { ...fresh, factors: { ...fresh.factors, resetAt } }
       const event = { ...accountEvent('factor_reset_started', user, metadata), removesAt: resetAt }
