@@ -50,9 +50,14 @@ describe('the pages for passkeys in a browser', () => {
     return (await device.send('WebAuthn.addVirtualAuthenticator', { options })).authenticatorId
   }
 
+  /** Without suggestions in the field of the address: the virtual authenticator takes each at once. */
+  const withoutSuggestions =
+    'globalThis.suggestions = PublicKeyCredential.isConditionalMediationAvailable; PublicKeyCredential.isConditionalMediationAvailable = async () => false'
+
   async function open(locale: keyof typeof texts, width: number, colorScheme: 'light' | 'dark'): Promise<void> {
     watched = await watchedPage(browser, { locale, colorScheme, viewport: { width, height: 800 } })
     page = watched.page
+    await page.addInitScript(withoutSuggestions)
     device = await page.context().newCDPSession(page)
     await device.send('WebAuthn.enable')
   }
@@ -130,6 +135,21 @@ describe('the pages for passkeys in a browser', () => {
       await page.reload()
       await page.locator('#add-passkey').waitFor()
     }
+  })
+
+  it('suggest a passkey in the field of the address', async () => {
+    const email = 'linus@example.com'
+    await register(service.url, email)
+    await open('en-GB', 1280, 'light')
+    await plugIn()
+    await signInByPassword(email)
+    await page.click('a[data-page-name=factors]')
+    await page.click('#add-passkey')
+    await page.locator('.codes li').nth(9).waitFor()
+    await page.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = globalThis.suggestions')
+    await signOut()
+    await page.focus('#username')
+    await says('#factor-state', 'Passkeys: 1')
   })
 
   it('keep two passkeys apart, and take each', async () => {

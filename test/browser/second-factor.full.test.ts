@@ -106,7 +106,7 @@ describe('the pages for a second factor in a browser', () => {
       await says('#title', step)
       await page.fill('#code', codeOf(secret, now()))
       await page.keyboard.press('Enter')
-      await page.goto(`${service.url}/account/factors`)
+      await page.waitForURL('**/account/factors')
       await says('#codes-left', '9')
       await watched.expectAccessible('/account/factors with an app')
       await page.click('#remove')

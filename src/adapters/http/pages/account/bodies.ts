@@ -18,7 +18,10 @@ export const bodies: Readonly<Record<PageName, Compose>> = {
     title: texts.signIn.title,
     content: html`<div id="step">
 ${form(texts.signIn.button, [
-  field('username', loginLabel(texts, loginField), { autocomplete: 'username', isText: loginField !== null }),
+  field('username', loginLabel(texts, loginField), {
+    autocomplete: passkeys ? 'username webauthn' : 'username',
+    isText: loginField !== null,
+  }),
   field('password', texts.password, { autocomplete: 'current-password', show: texts.script.show }),
 ])}
 ${passkeys ? html`<button type="button" id="passkey" class="second" hidden>${texts.signIn.passkey}</button>` : null}
@@ -236,7 +239,13 @@ function factorRow(texts: Texts): Html {
 }
 
 interface FieldOptions {
-  readonly autocomplete: 'username' | 'email' | 'current-password' | 'new-password' | 'one-time-code'
+  readonly autocomplete:
+    | 'username'
+    | 'username webauthn'
+    | 'email'
+    | 'current-password'
+    | 'new-password'
+    | 'one-time-code'
   readonly hint?: string
   readonly isOptional?: boolean
   /** A login name is no address. */
