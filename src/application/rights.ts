@@ -17,7 +17,7 @@ const demands = {
   /** The own ones with any login, because that only ends access. */
   end_sessions: { own: [], other: ['superuser', 'fresh'] },
   /** A new password or address, a link to a provider. */
-  change_access: { own: ['fresh'], other: null },
+  change_access: { own: ['second_factor', 'fresh'], other: null },
   /** With the present factor, so that a stolen password or session can neither add one nor remove it. */
   change_factors: { own: ['second_factor', 'recent'], other: null },
   /** The factors of another user who has lost them, after a delay. With the own ones, users remove them at once. */
@@ -26,7 +26,7 @@ const demands = {
   keep_factors: { own: ['second_factor'], other: ['superuser'] },
   change_account: { own: ['superuser', 'fresh'], other: ['superuser', 'fresh'] },
   /** Nothing brings the own account back, so its deletion always needs a login of a short time ago. */
-  delete_account: { own: ['recent'], other: ['superuser', 'fresh'] },
+  delete_account: { own: ['second_factor', 'recent'], other: ['superuser', 'fresh'] },
 } as const satisfies Record<
   string,
   { readonly own: readonly Demand[] | null; readonly other: readonly Demand[] | null }

@@ -106,6 +106,18 @@ describe('the right to act on an account', () => {
     expect(refusalOf(needs, plain, 'change_account', plain.user, confirmed)).to.equal(alien)
   })
 
+  it('needs the factor of a user who has one, for whatever gives or ends access', () => {
+    const user = aUser({ factors: someFactors() })
+    const by = (methods: readonly string[]): By => {
+      const credential = aCredential({ userId: user.id, provedAt: clock(), methods })
+      return { user, credential, backend: {} as never } // safe: as above
+    }
+    for (const act of ['change_access', 'change_factors', 'keep_factors', 'delete_account'] as const) {
+      expect(refusalOf(needs, by(['pwd']), act, user), act).to.equal('SECOND_FACTOR_REQUIRED')
+      expect(refusalOf(needs, by(['pwd', 'otp', 'mfa']), act, user), act).to.equal(may)
+    }
+  })
+
   it('belongs to programs and commands, and to no other actor without a login', () => {
     const target = aUser()
     for (const type of ['program', 'command'] as const) {

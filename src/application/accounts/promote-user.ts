@@ -1,7 +1,8 @@
 import type { Actor } from '../../domain/actor.ts'
 import { type Email, emailKey } from '../../domain/email.ts'
 import { type UserChanges, updatedEvent } from '../../domain/events.ts'
-import type { User } from '../../domain/user.ts'
+import { hasFactor, noFactors, withFactors } from '../../domain/factors.ts'
+import { endSessions, type User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import { takeOver } from '../oauth/take-over.ts'
@@ -44,11 +45,20 @@ export class PromoteUser {
       const promoted: User = { ...fresh, isActive: true, isSuperuser: true, isVerified: true }
       const { user, events } = fresh.isOwnerProved
         ? { user: promoted, events: [] }
-        : takeOver(this.#needs, input, by, promoted)
+        : takeOver(this.#needs, input, by, withoutFactors(this.#needs, promoted))
       const metadata = eventMetadata(this.#needs, input, by)
       const updated = hasChanges ? [updatedEvent(user, changes, metadata)] : []
+      if (user.factors !== fresh.factors) {
+        const removal = eventMetadata(this.#needs, input, by)
+        updated.push(updatedEvent(user, { factorRemoved: 'all' }, removal, { sessionsEnded: true }))
+      }
       return { type: 'replace', user, events: [...events, ...updated] }
     })
     return outcome.type === 'changed' ? outcome.user : null
   }
+}
+
+/** Somebody who has registered the address of another person may have added a passkey, and would be a superuser by it. */
+function withoutFactors({ clock }: Pick<MetadataNeeds, 'clock'>, user: User): User {
+  return hasFactor(user) ? withFactors(endSessions(user, clock()), noFactors) : user
 }

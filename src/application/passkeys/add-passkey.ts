@@ -58,6 +58,8 @@ export class AddPasskey {
     const outcome = await changeUser.execute(id, async (fresh) => {
       if (!(await speaksFor(fresh, by))) throw new Refusal('UNAUTHORIZED')
       const { passkeys: present, passkeyHandle = begun.handle } = fresh.factors
+      // Another request has added the first passkey meanwhile, so the handle in this one's authenticator is unknown.
+      if (passkeyHandle !== begun.handle) throw new Refusal('SECOND_FACTOR_REFUSED')
       const isTaken = present.some((one) => one.id === passkey.id)
       if (isTaken || present.length >= mostPasskeys) throw new Refusal('FACTOR_ALREADY_EXISTS')
       const added = { passkeys: [...present, passkey], passkeyHandle }

@@ -3,8 +3,9 @@ import { toEmail } from '../../../src/adapters/addresses/parse-email.ts'
 import { PromoteUser } from '../../../src/application/accounts/promote-user.ts'
 import { RelayEvents } from '../../../src/application/deliveries/relay-events.ts'
 import { runDue } from '../../../src/application/deliveries/run-due.ts'
+import { noFactors } from '../../../src/domain/factors.ts'
 import type { User } from '../../../src/domain/user.ts'
-import { anAccount, aUser } from '../../../src/testing/builders.ts'
+import { anAccount, aUser, someFactors } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { changeUserOf, deliveryNeeds, metadataAt, recording, sinksTo } from '../../support/scenes/delivery.ts'
 
@@ -58,6 +59,16 @@ describe('promoting a user', () => {
       { isSuperuser: true },
     ])
     for (const { user } of calls) expect(user).to.include(rights)
+  })
+
+  it('removes the passkey of an attacker, who would be a superuser by it, and ends the logins', async () => {
+    const factors = { ...someFactors(), resetAt: null }
+    const unproved = { ...rights, isSuperuser: false, passwordHash: null, oauthAccounts: [], factors }
+    const { user, stored, calls } = await promoted({ ...unproved, isOwnerProved: false })
+    expect(stored?.factors).to.deep.equal(noFactors)
+    expect(stored?.sessions.generation).to.be.above(user.sessions.generation)
+    expect(calls.map(({ changes }) => changes)).to.deep.equal([{ isSuperuser: true }, { factorRemoved: 'all' }])
+    expect((await promoted({ ...unproved, isOwnerProved: true })).stored?.factors).to.deep.equal(factors)
   })
 
   it('removes the password of an attacker also from an active, verified superuser', async () => {

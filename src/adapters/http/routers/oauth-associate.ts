@@ -24,7 +24,7 @@ export function oauthAssociateRouter(name: string, postsCallback: boolean): Rout
       authorizeEndpoint(routes.oauthAssociate.authorize, 'link', {
         operationId: `oauth-associate:${name}.authorize`,
         summary: `Begin to link an account at ${name}`,
-        refusals: ['OAUTH_SCOPE_NOT_ALLOWED', 'OAUTH_PROVIDER_ERROR', 'FRESH_LOGIN_REQUIRED'],
+        refusals: ['OAUTH_SCOPE_NOT_ALLOWED', 'OAUTH_PROVIDER_ERROR', 'FRESH_LOGIN_REQUIRED', 'SECOND_FACTOR_REQUIRED'],
       }),
       endpoint(routes.oauthAssociate.callback, {
         operationId: `oauth-associate:${name}.callback`,
@@ -53,7 +53,7 @@ export function oauthAssociateRouter(name: string, postsCallback: boolean): Rout
         operationId: `oauth-associate:${name}.unlink`,
         summary: `Unlink an account at ${name}`,
         replies: { 204: { description: 'Unlinked', body: null } },
-        refusals: ['OAUTH_LAST_CREDENTIAL', 'FRESH_LOGIN_REQUIRED', 'NOT_FOUND'],
+        refusals: ['OAUTH_LAST_CREDENTIAL', 'FRESH_LOGIN_REQUIRED', 'SECOND_FACTOR_REQUIRED', 'NOT_FOUND'],
         async handle({ by, params, requestId, languages }, { unlinkOAuth }: Use) {
           await unlinkOAuth.execute({ by, provider: name, id: (params.id ?? '').toLowerCase(), requestId, languages })
           return { status: 204 }

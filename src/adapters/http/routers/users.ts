@@ -40,7 +40,7 @@ export const usersRouter: Router<Use> = {
       body: UpdateMeBody,
       ownFields: 'ownChange',
       replies: user,
-      refusals: changing,
+      refusals: [...changing, 'SECOND_FACTOR_REQUIRED'],
       async handle({ by, body, fields, requestId, languages, caller }, { changeOwnAccount }: Use) {
         const { email, password, current_password: currentPassword } = body
         const changes = { email, password, fields }
