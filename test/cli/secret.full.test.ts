@@ -89,6 +89,9 @@ for (const deployment of [onPostgres, onMongo]) {
       const needs = { isBound: true, users: 2, signingKeys: 1, until: null }
       expect(await check()).to.deep.equal({ formerSecret: 1, isNeeded: true, ...needs })
 
+      const asked = await portcullis(['secret', 'rotate', '--json'], { cwd, env: { ...env, ...both } })
+      expect([asked.code, asked.out]).to.deep.equal([2, ''])
+      expect(await check()).to.deep.include(needs)
       const { code, lines } = await run(both, 'secret', 'rotate', '--yes')
       expect(code).to.equal(0)
       expect(lines.map(({ tenant, step, users, resealed }) => [tenant, step, users, resealed])).to.deep.equal(
