@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import { figure } from './support/http/figures.ts'
 import { isLong, rounds } from './support/mocha/long.ts'
-import { type FactorSite, FactorWorld, factorSite, type Powers } from './support/scenes/factor-paths.ts'
+import { FactorWorld, type Powers } from './support/scenes/factor-paths.ts'
+import { type FactorSite, factorSite } from './support/scenes/factor-site.ts'
 
 const none: Powers = { password: false, mailbox: false, session: false, provider: false }
 const attackers: Readonly<Record<string, Powers>> = {

@@ -32,7 +32,7 @@ const demands = {
   { readonly own: readonly Demand[] | null; readonly other: readonly Demand[] | null }
 >
 
-/** What a login may do with the own account before it has the second factor that the settings demand. */
+/** The acts on the own account for which a login needs no second factor, even if the settings demand one. */
 const beforeFactor: ReadonlySet<string> = new Set(['list_sessions', 'end_sessions', 'change_factors'])
 
 export type Act = keyof typeof demands

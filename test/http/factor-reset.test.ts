@@ -1,24 +1,22 @@
 // The reset of second factors for a user who has lost them.
 import { expect } from 'chai'
+import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { anAddress, empty, notFound, refused, seen } from '../support/http/answers.ts'
-import { type Answer, call, goodPassword, logIn, register } from '../support/http/client.ts'
+import { call, goodPassword, logIn, register } from '../support/http/client.ts'
+import { tokenOf } from '../support/scenes/app-sign-in.ts'
 import { challenged, codeOf, type Enrolled, enrolled, prove } from '../support/scenes/factors.ts'
 import { resetToken } from '../support/scenes/one-time-tokens.ts'
 import { superuserToken } from '../support/scenes/superuser.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
 
 const badToken = refused(400, 'FACTOR_RESET_BAD_TOKEN')
-const tokenOf = ({ body }: Answer) => (body as { access_token: string }).access_token // safe: its use proves it
 
 describe('a reset of second factors', () => {
   let service: TestService
   let url: string
   let admin: string
-  let milliseconds = Date.now()
-  const now = () => new Date(milliseconds)
-  const pass = (seconds: number) => {
-    milliseconds += seconds * 1000
-  }
+  const now = fixedClock()
+  const pass = now.advance
 
   before(async () => {
     const env = {
@@ -56,7 +54,7 @@ describe('a reset of second factors', () => {
   it('takes effect after a day, in which the user is told and the factor still counts', async () => {
     const user = await enrol()
     const answer = await start(user.id)
-    const resetAt = new Date(milliseconds + 86_400_000).toISOString()
+    const resetAt = new Date(now().getTime() + 86_400_000).toISOString()
     expect(seen(answer)).to.deep.equal({ status: 200, body: { reset_at: resetAt } })
     expect(await factorsOf(user.bearer)).to.deep.include({ reset_at: resetAt })
     const event = await service.event(

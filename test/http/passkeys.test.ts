@@ -1,7 +1,9 @@
 import { expect } from 'chai'
 import { decodeJwt } from 'jose'
+import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { anAddress, cookiesOf, empty, notFound, refused, seen } from '../support/http/answers.ts'
-import { type Answer, call, logIn, register } from '../support/http/client.ts'
+import { call, logIn, register } from '../support/http/client.ts'
+import { tokenOf } from '../support/scenes/app-sign-in.ts'
 import {
   Authenticator,
   type CreationOptions,
@@ -13,16 +15,12 @@ import { startTestService, type TestService } from '../support/services/service.
 
 const refusedPasskey = refused(400, 'PASSKEY_REFUSED')
 const refusedFactor = refused(400, 'SECOND_FACTOR_REFUSED')
-const tokenOf = ({ body }: Answer) => (body as { access_token: string }).access_token // safe: its use proves it
 
 describe('passkeys', () => {
   let service: TestService
   let url: string
-  let milliseconds = Date.now()
-  const now = () => new Date(milliseconds)
-  const pass = (seconds: number) => {
-    milliseconds += seconds * 1000
-  }
+  const now = fixedClock()
+  const pass = now.advance
 
   before(async () => {
     const env = { PORTCULLIS_ROUTERS__FACTORS__ENABLED: 'true', PORTCULLIS_LIMITS__ENABLED: 'false' }
@@ -190,6 +188,20 @@ describe('passkeys', () => {
       is_required: false,
     })
     expect(seen(await signIn(second))).to.deep.equal(refusedPasskey)
+  })
+
+  it('are refused if another first one was added since they were begun, because they have another handle', async () => {
+    const email = anAddress()
+    await register(url, email)
+    const bearer = await logIn(url, email)
+    const [first, second] = [await offered(bearer), await offered(bearer)]
+    const send = (options: CreationOptions) => {
+      const json = { response: authenticator().create(options) }
+      return call(url, 'POST', '/users/me/factors/passkeys', { bearer, json })
+    }
+    expect((await send(first)).status).to.equal(200)
+    expect(seen(await send(second))).to.deep.equal(refusedFactor)
+    expect((await send(await offered(bearer))).status).to.equal(200)
   })
 
   it('stay beside an authenticator app, whose recovery codes go with the last factor', async () => {

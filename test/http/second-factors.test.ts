@@ -1,23 +1,21 @@
 import { expect } from 'chai'
 import { decodeJwt } from 'jose'
+import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { anAddress, cookiesOf, empty, notFound, refused, seen } from '../support/http/answers.ts'
-import { type Answer, call, goodPassword, logIn, register } from '../support/http/client.ts'
+import { call, goodPassword, logIn, register } from '../support/http/client.ts'
+import { tokenOf } from '../support/scenes/app-sign-in.ts'
 import { challenged, codeOf, type Enrolled, enrolled, prove } from '../support/scenes/factors.ts'
 import { resetToken } from '../support/scenes/one-time-tokens.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
 
 const wrong = refused(400, 'SECOND_FACTOR_REFUSED')
 const none = { passkeys: [], reset_at: null, is_required: false }
-const tokenOf = ({ body }: Answer) => (body as { access_token: string }).access_token // safe: its use proves it
 
 describe('second factors', () => {
   let service: TestService
   let url: string
-  let milliseconds = Date.now()
-  const now = () => new Date(milliseconds)
-  const pass = (seconds: number) => {
-    milliseconds += seconds * 1000
-  }
+  const now = fixedClock()
+  const pass = now.advance
 
   before(async () => {
     service = await startTestService({ PORTCULLIS_ROUTERS__FACTORS__ENABLED: 'true' }, { clock: now })
@@ -97,16 +95,16 @@ describe('second factors', () => {
     const code = codeFor(user)
     expect((await prove(url, { challenge, code })).status).to.equal(200)
     expect(
-      seen(await prove(url, { challenge, code: codeOf(user.secret, new Date(milliseconds + 30_000)) })),
+      seen(await prove(url, { challenge, code: codeOf(user.secret, new Date(now().getTime() + 30_000)) })),
     ).to.deep.equal(wrong)
     const second = await challenged(url, user.email)
     expect(seen(await prove(url, { challenge: second.challenge, code }))).to.deep.equal(wrong)
-    const next = codeOf(user.secret, new Date(milliseconds + 30_000))
+    const next = codeOf(user.secret, new Date(now().getTime() + 30_000))
     expect((await prove(url, { challenge: second.challenge, code: next })).status).to.equal(200)
 
     pass(90)
     const third = await challenged(url, user.email)
-    const early = codeOf(user.secret, new Date(milliseconds - 30_000))
+    const early = codeOf(user.secret, new Date(now().getTime() - 30_000))
     expect((await prove(url, { challenge: third.challenge, code: early })).status).to.equal(200)
   })
 

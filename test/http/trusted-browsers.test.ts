@@ -1,8 +1,10 @@
 // Browsers in which a login asks for no second factor for a time.
 import { expect } from 'chai'
 import { decodeJwt } from 'jose'
+import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { anAddress, refused, seen } from '../support/http/answers.ts'
 import { type Answer, call, goodPassword } from '../support/http/client.ts'
+import { tokenOf } from '../support/scenes/app-sign-in.ts'
 import { challenged, codeOf, type Enrolled, enrolled } from '../support/scenes/factors.ts'
 import { resetToken } from '../support/scenes/one-time-tokens.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
@@ -12,7 +14,6 @@ const env = {
   PORTCULLIS_LIMITS__ENABLED: 'false',
   PORTCULLIS_SECURITY__TRUSTED_BROWSER_DAYS: '30',
 }
-const tokenOf = ({ body }: Answer) => (body as { access_token: string }).access_token // safe: its use proves it
 const deviceOf = ({ headers }: Answer) =>
   headers
     .getSetCookie()
@@ -22,11 +23,8 @@ const deviceOf = ({ headers }: Answer) =>
 describe('a trusted browser', () => {
   let service: TestService
   let url: string
-  let milliseconds = Date.now()
-  const now = () => new Date(milliseconds)
-  const pass = (seconds: number) => {
-    milliseconds += seconds * 1000
-  }
+  const now = fixedClock()
+  const pass = now.advance
 
   before(async () => {
     service = await startTestService(env, { clock: now })

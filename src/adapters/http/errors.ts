@@ -111,7 +111,7 @@ export const statusOf: Record<RefusalCode, Answer> = {
     'Browsers allow no passkeys here: `http.publicUrl` needs `https`, or the name `localhost`',
   ),
   FACTOR_RESET_BAD_TOKEN: code(400, 'The reset of second factors has ended, or the token is wrong, used or expired'),
-  FACTOR_ALREADY_EXISTS: code(400, 'The user has this factor already. Remove it first'),
+  FACTOR_ALREADY_EXISTS: code(400, 'The user has this factor already, or 20 passkeys. Remove one first'),
   DELETE_USER_REFUSED: reasoned(
     400,
     ['too_old', 'custom'],

@@ -29,7 +29,7 @@ export class RemoveFactors {
       const { totp, passkeys } = fresh.factors
       if (which === 'totp' ? totp === null : !hasFactor(fresh)) throw new Refusal('NOT_FOUND')
       const isLast = which === 'all' || passkeys.length === 0
-      // Whoever removes them for the user does not know whose the logins are.
+      // A command or program cannot know whether all logins are those of the user.
       const sessionsEnded = login === null
       const kept = sessionsEnded ? endSessions(fresh, this.#needs.clock()) : fresh
       const user = withFactors(kept, isLast ? noFactors : { ...fresh.factors, totp: null })

@@ -31,8 +31,8 @@ export class AddPasskey {
   }
 
   /**
-   * Refuses alike an answer to a challenge that is unknown, used, expired, of another login or of a sign-in, one of another origin or
-   * domain, and one of a passkey that is not discoverable or has not verified the user.
+   * Refuses these answers alike: to a challenge that is unknown, used, expired, of another login or of a sign-in; of another origin or
+   * domain. It also refuses a passkey that is not discoverable, and an authenticator that has not verified the user.
    *
    * @returns the passkey, and the recovery codes if it is the first factor
    */

@@ -16,7 +16,7 @@ interface Needs extends FreshLoginNeeds {
   newToken: () => string
 }
 
-/** What the browser needs to make a passkey. */
+/** The data with which the browser makes a passkey. */
 export interface PasskeyOffer {
   readonly challenge: string
   readonly rpId: string

@@ -2,7 +2,7 @@ import type { UserId } from '../../domain/ids.ts'
 import { giveBackShare, takeShare } from '../oauth/journey-share.ts'
 import { keepSingleUse, type SingleUseNeeds } from '../oauth/single-use-record.ts'
 
-/** What a challenge is for. It works for nothing else. */
+/** The purpose of a challenge, which works for no other one. */
 export type Ceremony =
   /** A login that adds a passkey. */
   | { readonly type: 'enrol'; readonly userId: UserId; readonly sid: string }

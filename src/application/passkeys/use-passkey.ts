@@ -51,7 +51,7 @@ function isOurs({ factors }: User, { response }: PasskeyResponse): boolean {
   return response.userHandle == null || response.userHandle === factors.passkeyHandle
 }
 
-/** Keeps the counter. One that went back is an event and no refusal, because the user could not mend it (section 6.1.1). */
+/** Keeps the counter. If it went back, an event tells so. A refusal would lock the user out (WebAuthn Level 3 section 6.1.1). */
 async function count(
   needs: UsePasskeyNeeds,
   { id }: User,

@@ -35,9 +35,9 @@ export class LogIn {
   /**
    * Issues a new credential of `backend`. A known credential is never reused (session fixation).
    *
-   * @param input.email `null` for a text that is no address; refused after the same work
-   * @param input.name the typed text, which may be a login name of the backend if it is no address
-   * @param input.asksFactor asks for the second factor in a trusted browser, too
+   * @param input.email `null` for a text that is no address. It is refused after the same work.
+   * @param input.name The typed text. It may be a login name of the backend if it is no address.
+   * @param input.asksFactor Whether to ask for the second factor in a trusted browser, too.
    */
   async execute(
     input: CausingRequest & LoginClient & LoginNames & { password: string; backend: Backend; asksFactor?: boolean },

@@ -1,27 +1,20 @@
 import { randomUUID } from 'node:crypto'
-import { createLog } from '../../../src/adapters/logging/log.ts'
 import { mustAskFactor } from '../../../src/application/factors/level.ts'
 import { issueToken } from '../../../src/application/one-time-tokens/issue-token.ts'
 import { findRedeemable } from '../../../src/application/one-time-tokens/redeem-token.ts'
 import type { OAuthProvider } from '../../../src/application/ports/oauth-provider.ts'
 import type { Authenticated, Backend } from '../../../src/application/sign-in/authenticate.ts'
 import type { LoginResult } from '../../../src/application/sign-in/complete-login.ts'
-import { useCasesOf } from '../../../src/config/composition/container.ts'
-import { openSharedResources } from '../../../src/config/composition/shared-resources.ts'
-import { openTenant } from '../../../src/config/composition/tenant.ts'
-import { settingsOf } from '../../../src/config/settings/load.ts'
 import { type Email, emailKey } from '../../../src/domain/email.ts'
 import { hasFactor, levelOf } from '../../../src/domain/factors.ts'
 import type { UserId } from '../../../src/domain/ids.ts'
 import { factOf, isWanted, type RequestPurpose } from '../../../src/domain/one-time-token.ts'
 import { Refusal } from '../../../src/domain/refusal.ts'
 import type { User } from '../../../src/domain/user.ts'
-import { fixedClock } from '../../../src/testing/fixed-clock.ts'
-import { quickHasher } from '../../../src/testing/quick-hasher.ts'
-import { goodSecret } from '../services/settings.ts'
+import type { FactorSite } from './factor-site.ts'
 import { codeOf } from './factors.ts'
 
-/** What an attacker has at the start. */
+/** The means that an attacker has at the start. */
 export interface Powers {
   readonly password: boolean
   /** Reads the mail to the first address of the account. */
@@ -64,39 +57,6 @@ interface Codes {
 }
 
 const recentSeconds = 900
-
-/** A service in memory, and its use cases with a plain hasher. One for thousands of paths. */
-export async function factorSite() {
-  const value = {
-    secret: goodSecret,
-    logs: { level: 'silent' },
-    stores: { users: { kind: 'memory' } },
-    limits: { enabled: false },
-    security: { confirmEmailChange: false, maxOpenJourneys: 1_000_000, trustedBrowserDays: 30 },
-    routers: { factors: { enabled: true } },
-    handlers: { console: false },
-    mail: { url: 'off' },
-  }
-  const { settings } = await settingsOf({ path: null, value }, { env: {}, cwd: process.cwd() })
-  const clock = fixedClock()
-  const shared = openSharedResources({
-    settings,
-    log: createLog(settings.logs),
-    write: () => undefined,
-    metrics: null,
-    clock,
-  })
-  const failed = (fault: unknown): never => {
-    throw fault
-  }
-  const tenant = await openTenant({ ...shared, id: 'default', settings, publicUrl: 'http://localhost', failed })
-  const ports = { ...tenant.ports, hasher: quickHasher }
-  const [first, second] = tenant.backends
-  if (first === undefined || second === undefined) throw new Error('two backends were expected')
-  return { ports, clock, backends: [first, second] as const, close: tenant.close, ...useCasesOf(ports) }
-}
-
-export type FactorSite = Awaited<ReturnType<typeof factorSite>>
 
 let paths = 0
 

@@ -6,20 +6,15 @@ import type { KeepFactors, RedeemKeepFactors } from '../../../application/factor
 import type { RemoveFactors } from '../../../application/factors/remove-factors.ts'
 import type { RenewRecoveryCodes } from '../../../application/factors/renew-recovery-codes.ts'
 import type { ResetFactors } from '../../../application/factors/reset-factors.ts'
-import type { AddPasskey } from '../../../application/passkeys/add-passkey.ts'
-import type { BeginPasskey } from '../../../application/passkeys/begin-passkey.ts'
-import type { ChangePasskey } from '../../../application/passkeys/change-passkey.ts'
-import { passkeyAlgorithms } from '../../../application/ports/passkey-verifier.ts'
 import type { Authenticated } from '../../../application/sign-in/authenticate.ts'
-import type { Passkey } from '../../../domain/factors.ts'
 import type { User } from '../../../domain/user.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { routes } from '../routes.ts'
 import { text, VerifyBody } from '../schemas.ts'
-import { passkeyAnswer, passkeyMilliseconds } from './passkey-answer.ts'
+import { level, PasskeySchema, type PasskeyUse, passkeyBody, passkeyEndpoints } from './passkeys.ts'
 import { target } from './sessions.ts'
 
-export interface Use {
+export interface Use extends PasskeyUse {
   beginTotp: BeginTotp
   confirmTotp: ConfirmTotp
   removeFactors: RemoveFactors
@@ -30,11 +25,6 @@ export interface Use {
   readUser: ReadUser
   /** Whether the settings demand two factors of the user, and the login was without them. */
   isTooWeak: (by: Authenticated) => boolean
-  beginPasskey: BeginPasskey
-  addPasskey: AddPasskey
-  changePasskey: ChangePasskey
-  /** The name of the service, for the dialogs of browsers. */
-  serviceName: string
   /** Draws a text as a QR code in SVG. */
   qrCode: (text: string) => Promise<string>
 }
@@ -46,46 +36,6 @@ const ResetSchema = Type.Object(
   { reset_at: Type.String({ format: 'date-time', description: 'When the factors go, unless the user stops it' }) },
   { title: 'FactorReset', additionalProperties: false },
 )
-
-const PasskeySchema = Type.Object(
-  {
-    id: Type.String({ description: 'The id of the credential' }),
-    name: Type.String(),
-    added_at: Type.String({ format: 'date-time' }),
-    domain: Type.String({ description: 'It works only for this one (RP ID)' }),
-  },
-  { title: 'Passkey', additionalProperties: false },
-)
-
-const name = Type.String({ minLength: 1, maxLength: 64, wellFormed: true, description: 'For the list of the user' })
-
-const PasskeyBody = Type.Object({ response: passkeyAnswer, name: Type.Optional(name) }, { title: 'NewPasskey' })
-const NameBody = Type.Object({ name }, { title: 'PasskeyName' })
-
-const OptionsSchema = Type.Object(
-  {
-    challenge: Type.String({ description: 'Works once, for five minutes, in this login' }),
-    rp: Type.Object({ id: Type.String(), name: Type.String() }),
-    user: Type.Object({ id: Type.String(), name: Type.String(), displayName: Type.String() }),
-    pubKeyCredParams: Type.Array(Type.Object({ type: Type.Literal('public-key'), alg: Type.Integer() })),
-    excludeCredentials: Type.Array(Type.Object({ type: Type.Literal('public-key'), id: Type.String() })),
-    authenticatorSelection: Type.Object({
-      residentKey: Type.Literal('required'),
-      userVerification: Type.Literal('required'),
-    }),
-    attestation: Type.Literal('none'),
-    extensions: Type.Object({ credProps: Type.Boolean() }),
-    timeout: Type.Integer(),
-  },
-  { title: 'PasskeyCreation', additionalProperties: false },
-)
-
-const passkeyBody = ({ id, name, addedAt, rpId }: Passkey) => ({
-  id,
-  name,
-  added_at: new Date(addedAt).toISOString(),
-  domain: rpId,
-})
 
 const FactorsSchema = Type.Object(
   {
@@ -134,10 +84,7 @@ const factorsBody = ({ factors: { totp, passkeys, recovery, resetAt } }: User, i
   is_required: isRequired,
 })
 
-const passkeyId = Type.String({ pattern: '^[A-Za-z0-9_-]{1,2048}$' })
 const kept = { 204: { description: 'The factors stay', body: null } }
-
-const level = ['SECOND_FACTOR_REQUIRED', 'FRESH_LOGIN_REQUIRED'] as const
 
 /** The second factors of the own account. Every change needs a login of the last 900 s, by the factor once there is one. */
 export const factorsRouter: Router<Use> = {
@@ -193,76 +140,7 @@ export const factorsRouter: Router<Use> = {
         return { status: 200, body: { recovery_codes } }
       },
     }),
-    endpoint(routes.factors.beginPasskey, {
-      isBeforeFactor: true,
-      operationId: 'factors:begin_passkey',
-      summary: 'Begin to add a passkey (WebAuthn Level 3)',
-      replies: { 200: { description: 'For `navigator.credentials.create`', body: OptionsSchema } },
-      refusals: ['PASSKEYS_NOT_AVAILABLE', 'FACTOR_ALREADY_EXISTS', ...level],
-      async handle({ by, caller }, { beginPasskey, serviceName }: Use) {
-        const { challenge, rpId, handle, present } = await beginPasskey.execute({ by, client: caller.client })
-        const { email } = by.user
-        const body = {
-          challenge,
-          rp: { id: rpId, name: serviceName },
-          user: { id: handle, name: email, displayName: email },
-          pubKeyCredParams: passkeyAlgorithms.map((alg) => ({ type: 'public-key', alg })),
-          excludeCredentials: present.map(({ id }) => ({ type: 'public-key', id })),
-          authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
-          attestation: 'none',
-          extensions: { credProps: true },
-          timeout: passkeyMilliseconds,
-        }
-        return { status: 200, body }
-      },
-    }),
-    endpoint(routes.factors.addPasskey, {
-      isBeforeFactor: true,
-      operationId: 'factors:add_passkey',
-      summary: 'Add a passkey by the answer of its authenticator. The first factor ends all other logins',
-      body: PasskeyBody,
-      replies: {
-        200: {
-          description: 'Added',
-          body: Type.Object(
-            {
-              passkey: PasskeySchema,
-              recovery_codes: Type.Array(Type.String(), { description: 'With the first factor' }),
-            },
-            { title: 'AddedPasskey', additionalProperties: false },
-          ),
-        },
-      },
-      refusals: ['SECOND_FACTOR_REFUSED', 'FACTOR_ALREADY_EXISTS', ...level],
-      async handle({ by, body, requestId, languages }, { addPasskey }: Use) {
-        const { response, name = 'Passkey' } = body
-        const added = await addPasskey.execute({ by, response, name, requestId, languages })
-        return { status: 200, body: { passkey: passkeyBody(added.passkey), recovery_codes: added.recoveryCodes } }
-      },
-    }),
-    endpoint(routes.factors.renamePasskey, {
-      operationId: 'factors:rename_passkey',
-      summary: 'Rename a passkey',
-      parameters: { id: passkeyId },
-      body: NameBody,
-      replies: { 204: { description: 'Renamed', body: null } },
-      refusals: ['NOT_FOUND', ...level],
-      async handle({ by, params: { id = '' }, body: { name }, requestId, languages }, { changePasskey }: Use) {
-        await changePasskey.execute({ by, id, name, requestId, languages })
-        return { status: 204 }
-      },
-    }),
-    endpoint(routes.factors.removePasskey, {
-      operationId: 'factors:remove_passkey',
-      summary: 'Remove a passkey. The recovery codes go with the last factor',
-      parameters: { id: passkeyId },
-      replies: { 204: { description: 'Removed', body: null } },
-      refusals: ['NOT_FOUND', ...level],
-      async handle({ by, params: { id = '' }, requestId, languages }, { changePasskey }: Use) {
-        await changePasskey.execute({ by, id, name: null, requestId, languages })
-        return { status: 204 }
-      },
-    }),
+    ...passkeyEndpoints,
     endpoint(routes.factors.keepMine, {
       operationId: 'factors:keep',
       summary: 'Stop the reset of the own second factors',

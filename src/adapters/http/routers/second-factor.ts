@@ -2,8 +2,10 @@ import { type Static, Type } from 'typebox'
 import { factorMethods } from '../../../application/factors/challenges.ts'
 import type { FactorProof, FinishLogin } from '../../../application/factors/finish-login.ts'
 import type { BeginPasskeyLogin, LogInByPasskey } from '../../../application/passkeys/log-in-by-passkey.ts'
+import type { LoginResult } from '../../../application/sign-in/complete-login.ts'
 import { InvalidInput } from '../../../domain/refusal.ts'
-import { endpoint, type Router } from '../endpoint.ts'
+import { endpoint, type Incoming, type Router } from '../endpoint.ts'
+import type { Reply } from '../reply.ts'
 import { routes } from '../routes.ts'
 import { optional, text } from '../schemas.ts'
 import type { BrowserCookie } from '../transports/browser-cookie.ts'
@@ -53,6 +55,19 @@ const OptionsSchema = Type.Object(
   { title: 'PasskeyRequest', additionalProperties: false },
 )
 
+type Login = Parameters<FinishLogin['execute']>[0]
+
+/** Answers the login of a challenge, in the browser to which the challenge is bound. */
+async function replyTo(
+  { requestId, languages, caller, cookie, traits, isForeign }: Incoming<unknown, unknown, unknown>,
+  { backend, deviceCookie, browserCookie }: Use,
+  logIn: (login: Omit<Login, 'challenge' | 'proof' | 'trustsBrowser'>) => Promise<LoginResult>,
+): Promise<Reply> {
+  const browser = backend.transport.isAmbient ? browserCookie.read(cookie) : null
+  const result = await logIn({ backend, requestId, languages, caller, traits: traits(), browser })
+  return loginReply(backend, result, { deviceCookie: isForeign() ? null : deviceCookie, browserCookie, browser })
+}
+
 /** The second request of a login of this backend, for users with a second factor. */
 export function secondFactorRouter({ name, transport }: Pick<HttpBackend, 'name' | 'transport'>): Router<Use> {
   return {
@@ -65,16 +80,12 @@ export function secondFactorRouter({ name, transport }: Pick<HttpBackend, 'name'
         body: Body,
         replies: transport.replies,
         refusals: ['SECOND_FACTOR_REFUSED', 'LOGIN_BAD_CREDENTIALS', 'LOGIN_USER_NOT_VERIFIED'],
-        async handle(incoming, { finishLogin, backend, deviceCookie, browserCookie }: Use) {
-          const { body, requestId, languages, caller, cookie, traits, isForeign } = incoming
-          const browser = transport.isAmbient ? browserCookie.read(cookie) : null
-          const client = { caller, traits: traits(), browser }
+        async handle(incoming, use: Use) {
+          const { body, isForeign } = incoming
           const { challenge, trust_browser } = body
           const trustsBrowser = trust_browser === true && !isForeign()
           const answer = { challenge, proof: proofOf(body), trustsBrowser }
-          const result = await finishLogin.execute({ ...answer, backend, requestId, languages, ...client })
-          const known = isForeign() ? null : deviceCookie
-          return loginReply(backend, result, { deviceCookie: known, browserCookie, browser })
+          return await replyTo(incoming, use, (login) => use.finishLogin.execute({ ...answer, ...login }))
         },
       }),
       endpoint(routes.secondFactor.beginPasskey, {
@@ -98,14 +109,9 @@ export function secondFactorRouter({ name, transport }: Pick<HttpBackend, 'name'
         body: PasskeyBody,
         replies: transport.replies,
         refusals: ['PASSKEY_REFUSED', 'LOGIN_BAD_CREDENTIALS', 'LOGIN_USER_NOT_VERIFIED'],
-        async handle(incoming, { logInByPasskey, backend, deviceCookie, browserCookie }: Use) {
-          const { body, requestId, languages, caller, cookie, traits, isForeign } = incoming
-          const browser = transport.isAmbient ? browserCookie.read(cookie) : null
-          const client = { caller, traits: traits(), browser }
-          const { response } = body
-          const result = await logInByPasskey.execute({ response, backend, requestId, languages, ...client })
-          const known = isForeign() ? null : deviceCookie
-          return loginReply(backend, result, { deviceCookie: known, browserCookie, browser })
+        handle(incoming, use: Use) {
+          const { response } = incoming.body
+          return replyTo(incoming, use, (login) => use.logInByPasskey.execute({ response, ...login }))
         },
       }),
     ],

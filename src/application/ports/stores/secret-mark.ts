@@ -1,7 +1,7 @@
 /**
- * Named texts of a tenant, beside its users and as durable as they are: the mark of the master secret that the store was first used
- * with, and the marks of the declared fields. Further ones are the signing keys, the progress of a change of the secret, and the
- * first day of logins from a former system.
+ * Named texts of a tenant, beside its users and as durable as they are. Two are marks: that of the master secret with which the store
+ * was first used, and those of the declared fields. Further texts are the signing keys, the progress of a change of the secret, the
+ * first day of logins from a former system, and the domains of passkeys.
  */
 export interface SecretMark {
   /**
