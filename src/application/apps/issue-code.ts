@@ -29,12 +29,13 @@ export class IssueCode {
     const code = newToken()
     const digest = codeKey(keyRing, 'open', { code, app, redirectUri, challenge })
     const login: CodeLogin = { userId: by.user.id, sid, generation, provedAt: provedAt.getTime(), methods, traits }
-    await keepSingleUse(this.#needs, {
+    const record = {
       digest,
       content: login,
       share: await takeShare(this.#needs, client),
       expiresAt: new Date(clock().getTime() + codeSeconds * 1000),
-    })
+    }
+    await keepSingleUse(this.#needs, record, 'user')
     return code
   }
 }

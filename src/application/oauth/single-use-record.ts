@@ -32,12 +32,18 @@ export function singleUseRecord(
   return { ...ofJourneys, digest, sealedSecrets, share, expiresAt, flow: 'login', userId: null, credentialId: null }
 }
 
-/** Throws `Unavailable` if the store has no free place. */
+/**
+ * Throws `Unavailable` if the store has no free place.
+ *
+ * @param by who asks. Users who have shown a first factor have as many places again, so that nobody else can fill theirs.
+ */
 export async function keepSingleUse(
   { oauthStates, keyRing, maxOpenJourneys }: Pick<SingleUseNeeds, 'oauthStates' | 'keyRing' | 'maxOpenJourneys'>,
   record: SingleUse,
+  by: 'anybody' | 'user',
 ): Promise<void> {
-  const outcome = await oauthStates.put(singleUseRecord(keyRing, record), maxOpenJourneys)
+  const most = by === 'user' ? 2 * maxOpenJourneys : maxOpenJourneys
+  const outcome = await oauthStates.put(singleUseRecord(keyRing, record), most)
   if (outcome === 'full') {
     throw new Unavailable('too many open OAuth journeys, codes and challenges', { retryAfterSeconds: 5 })
   }

@@ -30,12 +30,13 @@ export class PasskeyChallenges {
   async open(ceremony: Ceremony, client: string | null, handle = ''): Promise<string> {
     const challenge = this.#needs.newToken()
     const content: Content = { handle }
-    await keepSingleUse(this.#needs, {
+    const record = {
       digest: this.#keyOf(challenge, ceremony),
       content,
       share: await takeShare(this.#needs, client),
       expiresAt: new Date(this.#needs.clock().getTime() + challengeSeconds * 1000),
-    })
+    }
+    await keepSingleUse(this.#needs, record, ceremony.type === 'enrol' ? 'user' : 'anybody')
     return challenge
   }
 

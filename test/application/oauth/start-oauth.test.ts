@@ -3,9 +3,10 @@ import { derivedKeys, newToken } from '../../../src/adapters/crypto/derived-keys
 import { memoryLimiter } from '../../../src/adapters/stores/memory/limiter.ts'
 import { memoryOAuthStates } from '../../../src/adapters/stores/memory/oauth-states.ts'
 import { identityOf } from '../../../src/application/oauth/redeem-return.ts'
+import { keepSingleUse } from '../../../src/application/oauth/single-use-record.ts'
 import { StartOAuth } from '../../../src/application/oauth/start-oauth.ts'
 import type { OAuthProvider } from '../../../src/application/ports/oauth-provider.ts'
-import { LimitReached } from '../../../src/domain/refusal.ts'
+import { LimitReached, Unavailable } from '../../../src/domain/refusal.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import { goodSecret } from '../../support/services/settings.ts'
@@ -32,6 +33,12 @@ function scene(maxOpenJourneys: number) {
   return {
     begin: (client: string | null) =>
       start.execute({ provider, by: null, scopes: null, redirectUri: 'https://us.example', returnTo: null, client }),
+    keep: (by: 'anybody' | 'user') =>
+      keepSingleUse(
+        needs,
+        { digest: `test:${by}`, content: {}, share: null, expiresAt: new Date(clock().getTime() + 60_000) },
+        by,
+      ),
     /** The person cancels at the provider. */
     async cancel(state: string): Promise<void> {
       const arrival = { provider, browserOf: () => null, recognised: () => undefined }
@@ -53,6 +60,14 @@ describe('StartOAuth', () => {
     expect(faults.at(-1)).to.be.instanceOf(LimitReached)
     expect(faults.at(-1)).to.include({ message: 'security.maxOpenJourneys', network: '2001:db8:1::/48' })
     for (const client of ['2001:db8:2::/64', '192.0.2.1', null]) expect(await faultOf(begin(client))).to.equal(null)
+  })
+
+  it('leaves a place for users who have shown their password, however many journeys are open', async () => {
+    const { begin, keep } = scene(4)
+    for (let at = 1; at <= 4; at += 1) await begin(`192.0.2.${at}`)
+    expect(await faultOf(begin(null))).to.be.instanceOf(Unavailable)
+    expect(await faultOf(keep('anybody'))).to.be.instanceOf(Unavailable)
+    expect(await faultOf(keep('user'))).to.equal(null)
   })
 
   it('counts only open journeys of a client', async () => {
