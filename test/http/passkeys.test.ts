@@ -160,7 +160,7 @@ describe('passkeys', () => {
     expect(seen(answer)).to.deep.equal(refusedFactor)
   })
 
-  it('are several of one user, each with a name, and a removed one is refused', async () => {
+  it('are several of one user, each with a name, and a removed one is refused with its logins', async () => {
     const { bearer, passkey } = await somebody()
     const second = authenticator()
     const { body } = await add(bearer, second, {}, 'Key ring')
@@ -174,7 +174,10 @@ describe('passkeys', () => {
       passkeys: { name: string }[] // safe: asserted by the next line
     }
     expect(passkeys.map(({ name }) => name)).to.deep.equal(['Telephone', 'Drawer'])
+    const finder = tokenOf(await signIn(passkey))
+    expect((await call(url, 'GET', '/users/me', { bearer: finder })).status).to.equal(200)
     expect(seen(await change('DELETE', passkey.id))).to.deep.equal(empty(204))
+    expect((await call(url, 'GET', '/users/me', { bearer: finder })).status, 'a login by the passkey').to.equal(401)
     expect(seen(await change('DELETE', passkey.id))).to.deep.equal(notFound)
     expect(seen(await signIn(passkey))).to.deep.equal(refusedPasskey)
     expect((await signIn(second)).status).to.equal(200)

@@ -1,6 +1,7 @@
 import { updatedEvent } from '../../domain/events.ts'
 import { noFactors, withFactors } from '../../domain/factors.ts'
 import { Refusal } from '../../domain/refusal.ts'
+import { endSessions } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import { requireRight } from '../rights.ts'
@@ -11,7 +12,7 @@ interface Needs extends MetadataNeeds, FreshLoginNeeds {
   changeUser: ChangeUser
 }
 
-/** Renames or removes a passkey. The recovery codes go with the last factor. */
+/** Renames a passkey, or removes it and ends all other logins. The recovery codes go with the last factor. */
 export class ChangePasskey {
   readonly #needs: Needs
   constructor(needs: Needs) {
@@ -31,10 +32,13 @@ export class ChangePasskey {
           ? present.filter((one) => one.id !== id)
           : present.map((one) => (one.id === id ? { ...one, name } : one))
       const isLast = passkeys.length === 0 && totp === null
-      const user = withFactors(fresh, isLast ? noFactors : { ...fresh.factors, passkeys })
-      const changes = name === null ? ({ factorRemoved: 'passkey' } as const) : { passkeyRenamed: name }
+      const isRemoved = name === null
+      // Others may have logged in by the passkey, such as whoever found the phone.
+      const kept = isRemoved ? endSessions(fresh, this.#needs.clock(), by.credential.sid) : fresh
+      const user = withFactors(kept, isLast ? noFactors : { ...fresh.factors, passkeys })
+      const changes = isRemoved ? ({ factorRemoved: 'passkey' } as const) : { passkeyRenamed: name }
       const metadata = eventMetadata(this.#needs, input, actorOf(by))
-      return { type: 'replace', user, events: [updatedEvent(user, changes, metadata)] }
+      return { type: 'replace', user, events: [updatedEvent(user, changes, metadata, { sessionsEnded: isRemoved })] }
     })
     if (outcome.type !== 'changed') throw new Refusal('UNAUTHORIZED')
   }
