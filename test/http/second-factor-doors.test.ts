@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import { decodeJwt } from 'jose'
 import { refused, seen } from '../support/http/answers.ts'
-import { call, goodPassword, logInByCookie, register } from '../support/http/client.ts'
+import { call, goodPassword, logIn, logInByCookie, register } from '../support/http/client.ts'
 import { aPerson } from '../support/providers/acme.ts'
 import { AcmeSite } from '../support/providers/acme-site.ts'
 import { appRequest, codeOf as codeOfApp, redeem } from '../support/scenes/app-sign-in.ts'
-import { challenged, codeOf, enrolled, prove } from '../support/scenes/factors.ts'
+import { challenged, codeOf, enrolFactor, enrolled, prove } from '../support/scenes/factors.ts'
 
 /** The part of an OpenAPI document that tells which operations log somebody in. */
 interface Document {
@@ -80,7 +80,7 @@ describe('every way to log in', () => {
     expect(answer.status).to.equal(200)
   })
 
-  it('asks for nothing more after a sign-in at a provider that is trusted to have asked', async () => {
+  it('asks for nothing more after a sign-in at a provider that is trusted to have asked, if it vouches for the address', async () => {
     const trusted = await AcmeSite.start(
       { ASSOCIATE_BY_EMAIL: 'true', TRUSTS_SECOND_FACTOR: 'true' },
       { PORTCULLIS_ROUTERS__FACTORS__ENABLED: 'true' },
@@ -94,6 +94,14 @@ describe('every way to log in', () => {
       const token = decodeJwt((body as { access_token: string }).access_token) // safe: asserted by the next line
       expect(token).to.deep.include({ amr: ['provider', 'mfa'], acr: '2' })
       await challenged(url, email)
+
+      const victim = 'lin@example.com'
+      await register(url, victim)
+      const thief = aPerson({ email: 'thief@example.com', email_verified: true })
+      expect((await trusted.travel(thief, await logIn(url, victim))).status).to.equal(200)
+      await enrolFactor(url, victim, () => new Date(Date.now() + trusted.late))
+      const { body: asked } = await trusted.travel(thief)
+      expect(asked).to.have.nested.property('detail.code', 'LOGIN_SECOND_FACTOR_REQUIRED')
     } finally {
       await trusted.stop()
     }

@@ -107,7 +107,10 @@ export class FinishOAuth {
     const { requiresVerification } = policy
     const client = { caller, traits, browser, isRegistration: isNew }
     const by = actorOf(provider)
-    const proved = { user, backend, methods: policy.trustsSecondFactor ? ['provider', twoFactors] : ['provider'], by }
+    const account = accountOf(user, provider, identity.accountId)
+    // A thief may have linked an own account before the user added a factor. The provider knows nothing of this user then.
+    const isTrusted = policy.trustsSecondFactor && account !== null && isVouchedFor(account, user)
+    const proved = { user, backend, methods: isTrusted ? ['provider', twoFactors] : ['provider'], by }
     const login = { ...client, ...proved, requestId, languages, requiresVerification }
     return await completeLogin(this.#needs, login)
   }
