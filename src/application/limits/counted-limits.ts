@@ -3,7 +3,16 @@ import { restSeconds } from '../../domain/one-time-token.ts'
 import { LimitReached, Refusal, type RefusalCode } from '../../domain/refusal.ts'
 import type { DeviceTokens } from '../ports/device-tokens.ts'
 import type { Limiter } from '../ports/stores/limiter.ts'
-import { type Counter, type CounterNeeds, counterOf, countersOf, knownDevices, pauseOf, windows } from './counters.ts'
+import {
+  type Counter,
+  type CounterName,
+  type CounterNeeds,
+  counterOf,
+  countersOf,
+  knownDevices,
+  pauseOf,
+  windows,
+} from './counters.ts'
 import type { ClientLimit, FactorAttempt, Limits, Notice, PasswordAttempt, TokenDemand } from './limits.ts'
 import type { Attack } from './report-attack.ts'
 
@@ -66,18 +75,21 @@ export class CountedLimits implements Limits {
     verify: () => Promise<R | null>,
   ): Promise<R | null> {
     const deviceId = device === null ? null : this.#needs.deviceTokens.idOf(device, account)
-    const closing = counterOf(this.#needs, 'factorsBeforeClosing', account, String(passwordVersion))
-    const counters =
-      deviceId === null
-        ? [counterOf(this.#needs, 'factorsPerAccount', account), closing]
-        : [counterOf(this.#needs, 'factorsPerAccount', account, deviceId)]
-    const taken = await this.#take(counters)
+    const closing = (...ofDevices: readonly string[]) =>
+      counterOf(this.#needs, 'factorsBeforeClosing', account, String(passwordVersion), ...ofDevices)
+    const strangers = [counterOf(this.#needs, 'factorsPerAccount', account), closing()]
+    // A thief of the password may have many device tokens, so all of them have one closing.
+    const known =
+      deviceId === null ? null : [counterOf(this.#needs, 'factorsPerAccount', account, deviceId), closing(knownDevices)]
+    const taken = await this.#takeKnown(known, strangers, 'factorsBeforeClosing')
     try {
       const verified = await verify()
       if (verified === null) return null
-      await this.#giveBack(taken.filter(({ key }) => key !== closing.key))
-      this.#refused.delete(closing.key)
-      await this.#needs.limiter.clear(closing.key)
+      await this.#giveBack(taken.filter(({ name }) => name !== 'factorsBeforeClosing'))
+      for (const { key } of [closing(), closing(knownDevices)]) {
+        this.#refused.delete(key)
+        await this.#needs.limiter.clear(key)
+      }
       return verified
     } catch (thrown) {
       await this.#giveBack(taken)
@@ -86,9 +98,8 @@ export class CountedLimits implements Limits {
   }
 
   async challenge({ account, device }: Pick<FactorAttempt, 'account' | 'device'>): Promise<void> {
-    const deviceId = device === null ? null : this.#needs.deviceTokens.idOf(device, account)
-    const subject = deviceId === null ? [account] : [account, deviceId]
-    await this.#take([counterOf(this.#needs, 'challengesPerAccount', ...subject)])
+    const isKnown = device !== null && this.#needs.deviceTokens.idOf(device, account) !== null
+    await this.#takeOfAccount('challengesPerAccount', account, isKnown)
   }
 
   async request<R>(limit: ClientLimit, client: string | null, work: () => Promise<R>): Promise<R> {
@@ -151,25 +162,41 @@ export class CountedLimits implements Limits {
     taken.push(...counted)
     for (const pair of counted) await this.#pause(pair)
     try {
-      taken.push(...(await this.#takeOfAccount(account, deviceId !== null)))
+      taken.push(...(await this.#takeOfAccount('passwordsPerAccount', account, deviceId !== null)))
     } catch (thrown) {
       if (thrown instanceof LimitReached) attacked({ account, client, requestId })
       throw thrown
     }
   }
 
+  /** A former owner of the address may have many device tokens, so all of them share a counter. */
+  async #takeOfAccount(
+    name: 'passwordsPerAccount' | 'challengesPerAccount',
+    account: EmailKey,
+    isKnown: boolean,
+  ): Promise<readonly Taken[]> {
+    const known = isKnown ? [counterOf(this.#needs, name, account, knownDevices)] : null
+    return await this.#takeKnown(known, [counterOf(this.#needs, name, account)], name)
+  }
+
   /**
-   * A former owner of the address may have many device tokens, so all of them share a counter. When it is full, they use
-   * the strangers' counter, so this limit never refuses a browser with a device token where it allows a stranger.
+   * When the counter that all device tokens share is full, they use the strangers' counters. So it never refuses a browser with a
+   * device token where it allows a stranger.
+   *
+   * @param known the counters of a browser with a device token; `null`: it has none
+   * @param shared the limit whose counter all device tokens share
    */
-  async #takeOfAccount(account: EmailKey, hasDevice: boolean): Promise<readonly Taken[]> {
-    const strangers = counterOf(this.#needs, 'passwordsPerAccount', account)
-    if (!hasDevice) return await this.#take([strangers])
+  async #takeKnown(
+    known: readonly Counter[] | null,
+    strangers: readonly Counter[],
+    shared: CounterName,
+  ): Promise<readonly Taken[]> {
+    if (known === null) return await this.#take(strangers)
     try {
-      return await this.#take([counterOf(this.#needs, 'passwordsPerAccount', account, knownDevices)])
+      return await this.#take(known)
     } catch (thrown) {
-      if (!(thrown instanceof LimitReached)) throw thrown
-      return await this.#take([strangers])
+      if (!(thrown instanceof LimitReached && thrown.limit === shared)) throw thrown
+      return await this.#take(strangers)
     }
   }
 

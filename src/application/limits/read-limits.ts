@@ -56,12 +56,17 @@ export class ReadLimits {
   async execute({ account, passwordVersion, client }: Subject): Promise<readonly LimitState[]> {
     const needs = this.#needs
     const mailbox = mailboxKey(account)
+    const shared = [
+      ['passwordsPerAccount'],
+      ['factorsBeforeClosing', String(passwordVersion)],
+      ['challengesPerAccount'],
+    ] as const
     const states = [
-      this.#read(counterOf(needs, 'passwordsPerAccount', account), 'strangers'),
-      this.#read(counterOf(needs, 'passwordsPerAccount', account, knownDevices), 'devices'),
       this.#read(counterOf(needs, 'factorsPerAccount', account), 'strangers'),
-      this.#read(counterOf(needs, 'factorsBeforeClosing', account, String(passwordVersion)), 'strangers'),
-      this.#read(counterOf(needs, 'challengesPerAccount', account), 'strangers'),
+      ...shared.flatMap(([limit, ...subject]) => [
+        this.#read(counterOf(needs, limit, account, ...subject), 'strangers'),
+        this.#read(counterOf(needs, limit, account, ...subject, knownDevices), 'devices'),
+      ]),
       ...purposes.flatMap((purpose) => [
         this.#read(counterOf(needs, 'tokensPerAddress', purpose, mailbox), 'strangers', purpose),
         this.#read(counterOf(needs, 'tokensPerAddress', purpose, mailbox, knownDevices), 'devices', purpose),

@@ -1,6 +1,7 @@
 import { person } from '../../domain/actor.ts'
 import type { Email } from '../../domain/email.ts'
 import { accountEvent, updatedEvent } from '../../domain/events.ts'
+import { hasFactor } from '../../domain/factors.ts'
 import { withVouchedAccounts } from '../../domain/linked-accounts.ts'
 import { stands } from '../../domain/one-time-token.ts'
 import type { PasswordPolicy } from '../../domain/password.ts'
@@ -32,10 +33,10 @@ export class ResetPassword {
     this.#needs = needs
   }
 
-  /** Returns the address of the user. */
+  /** Returns the address of the user, and whether a login needs a second factor as well. */
   async execute(
     input: CausingRequest & { token: string; password: string; client?: string | null },
-  ): Promise<{ email: Email }> {
+  ): Promise<{ email: Email; hasFactor: boolean }> {
     const { changeUser, hasher, policy, validatePassword, clock } = this.#needs
     const found =
       (await findRedeemable(this.#needs, 'reset_password', input.token)) ??
@@ -61,6 +62,6 @@ export class ResetPassword {
     })
     if (outcome.type !== 'changed') throw new Refusal('RESET_PASSWORD_BAD_TOKEN')
     await discard(this.#needs, token)
-    return { email: outcome.user.email }
+    return { email: outcome.user.email, hasFactor: hasFactor(outcome.user) }
   }
 }

@@ -477,7 +477,7 @@ describe('the limits of second factors', () => {
         return `${thrown.limit}, retry after ${thrown.retryAfterSeconds} s`
       }
     }
-    return { tries, clock, owner: devices.issue(ada) }
+    return { tries, clock, owner: devices.issue(ada), another: () => devices.issue(ada) }
   }
 
   it('count the wrong codes of strangers together, and those of a known browser apart', async () => {
@@ -491,14 +491,27 @@ describe('the limits of second factors', () => {
     expect(await tries(true, owner)).to.equal('right')
   })
 
-  it('count the challenges of an account, and those of a known browser apart', async () => {
+  it('close the step to all known browsers together, and then count them as strangers', async () => {
+    const { tries, clock, owner, another } = factorScene({ factorsPerAccount: 2, factorsBeforeClosing: 4 })
+    for (let device = 0; device < 2; device++) {
+      const thief = another()
+      expect(await times(2, () => tries(false, thief))).to.deep.equal(['wrong', 'wrong'])
+      expect(await tries(false, thief)).to.equal('factorsPerAccount, retry after 900 s')
+    }
+    expect(await times(2, () => tries(false, another())), 'as strangers').to.deep.equal(['wrong', 'wrong'])
+    expect(await tries(true, another())).to.equal('factorsPerAccount, retry after 900 s')
+    clock.advance(900)
+    expect(await tries(true, owner), 'as a stranger').to.equal('right')
+    expect(await times(2, () => tries(false, another()))).to.deep.equal(['wrong', 'wrong'])
+  })
+
+  it('count the challenges of an account, and those of known browsers apart', async () => {
     const { limits, clock, devices } = scene({ challengesPerAccount: 2 })
     const open = (device: string | null = null) => limits.challenge({ account: ada, device })
     await times(2, () => open())
     expect(await faultOf(open())).to.include({ limit: 'challengesPerAccount', retryAfterSeconds: 300 })
-    const owner = devices.issue(ada)
-    await times(2, () => open(owner))
-    expect(await faultOf(open(owner))).to.include({ limit: 'challengesPerAccount' })
+    await times(2, () => open(devices.issue(ada)))
+    expect(await faultOf(open(devices.issue(ada)))).to.include({ limit: 'challengesPerAccount' })
     clock.advance(300)
     await open()
   })

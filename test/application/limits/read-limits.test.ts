@@ -69,6 +69,21 @@ describe('the state of the limits', () => {
     expect(await read()).to.deep.equal([])
   })
 
+  it('is that of the second factors, of strangers and of known browsers', async () => {
+    const { limits, device, read } = scene()
+    const tries = (by: string | null) =>
+      limits.factor({ client, device: by, account: ada, passwordVersion: 1 }, async () => null)
+    await tries(null)
+    await tries(device())
+    await limits.challenge({ account: ada, device: device() })
+    expect(await read()).to.deep.equal([
+      'factorsPerAccount strangers 1/2 900',
+      'factorsBeforeClosing strangers 1/3 2592000',
+      'factorsBeforeClosing devices 1/3 2592000',
+      'challengesPerAccount devices 1/2 300',
+    ])
+  })
+
   it('has the pause of a client', async () => {
     const { guess, read, clock } = scene()
     await guess(client)

@@ -29,8 +29,9 @@ export const resetPasswordRouter: Router<Use> = {
         { body: { token, password }, requestId, languages, caller: { client } },
         { resetPassword, deviceCookie }: Use,
       ) {
-        const { email } = await resetPassword.execute({ token, password, requestId, languages, client })
-        return deviceCookie.addTo({ status: 200 }, email)
+        const { email, hasFactor } = await resetPassword.execute({ token, password, requestId, languages, client })
+        // Whoever has the mailbox could collect the cookies, and each gives guesses of the second factor.
+        return hasFactor ? { status: 200 } : deviceCookie.addTo({ status: 200 }, email)
       },
     }),
   ],

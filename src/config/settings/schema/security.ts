@@ -140,7 +140,7 @@ export const security = Type.Object({
     maximum: 1_000_000,
     default: 10_000,
     description:
-      'Limit of open sign-ins at OAuth providers and of codes of apps. Above it, a new one gets 503 with `Retry-After`. One client may have a quarter of them (`docs/limits.md`).',
+      'Limit of open sign-ins at OAuth providers and by passkeys. Above it, a new one gets 503 with `Retry-After`. Codes of apps and challenges for second factors have as many places again. One client may have a quarter (`docs/limits.md`).',
   }),
 })
 
@@ -190,11 +190,11 @@ export const limits = Type.Object({
   ),
   factorsBeforeClosing: figure(
     100,
-    'Wrong second factors for one account, over all clients without a device cookie. Then only such browsers may try, until a code is right, the password changes, or 30 days have passed.',
+    'Wrong second factors for one account, over all clients without a device cookie, and as many over all browsers with one. Then the step is closed to them, until a code is right, the password changes, or 30 days have passed.',
   ),
   challengesPerAccount: figure(
     100,
-    'Logins that wait for their second factor, for one account in 5 minutes, over all clients without a device cookie. Each browser with one has a counter of its own, with the same limit.',
+    'Logins that wait for their second factor, for one account in 5 minutes, over all clients without a device cookie, and as many over all browsers with one.',
   ),
   registrationsPerClient: figure(100, 'Registrations of one client in an hour.'),
   tokenRequestsPerClient: figure(
