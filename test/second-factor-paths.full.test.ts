@@ -12,7 +12,10 @@ const attackers: Readonly<Record<string, Powers>> = {
   'has a linked account at a provider': { ...none, provider: true },
   'has all of that': { password: true, mailbox: true, session: true, provider: true },
 }
-const enrolled = ['victim logs in', 'victim adds an app']
+const starts: Readonly<Record<string, readonly string[]>> = {
+  'an app': ['victim logs in', 'victim adds an app'],
+  'a passkey': ['victim logs in', 'victim adds a passkey'],
+}
 /** Deep enough for each attack that is known, such as: ask for a reset, use it, log in, answer. */
 const depthOfAll = rounds(2, 5)
 
@@ -30,6 +33,9 @@ async function explore(powers: Powers, start: readonly string[]) {
     for (const act of path) isTried = await world.act(act)
     return isTried ? await world.state() : null
   }
+  const beginning = await FactorWorld.start(site, powers)
+  for (const act of start) await beginning.act(act)
+  expect(await beginning.hasFactor(), start.join(', then ')).to.equal(true)
   const seen = new Set<string>()
   let paths: (readonly string[])[] = [start]
   let depth = 0
@@ -57,12 +63,14 @@ async function explore(powers: Powers, start: readonly string[]) {
 }
 
 describe('an account with a second factor', () => {
-  for (const [who, powers] of Object.entries(attackers)) {
-    it(`keeps its level when an attacker ${who}, in every order of acts`, async function () {
-      if (isLong) this.timeout(1_800_000)
-      const found = await explore(powers, enrolled)
-      figure(who, found)
-      expect(found.states).to.be.above(20)
-    })
+  for (const [factor, start] of Object.entries(starts)) {
+    for (const [who, powers] of Object.entries(attackers)) {
+      it(`keeps its level by ${factor} when an attacker ${who}, in every order of acts`, async function () {
+        if (isLong) this.timeout(1_800_000)
+        const found = await explore(powers, start)
+        figure(`${factor}, ${who}`, found)
+        expect(found.states).to.be.above(20)
+      })
+    }
   }
 })

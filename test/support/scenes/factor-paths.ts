@@ -3,14 +3,16 @@ import { mustAskFactor } from '../../../src/application/factors/level.ts'
 import { issueToken } from '../../../src/application/one-time-tokens/issue-token.ts'
 import { findRedeemable } from '../../../src/application/one-time-tokens/redeem-token.ts'
 import type { OAuthProvider } from '../../../src/application/ports/oauth-provider.ts'
+import type { PasskeyResponse } from '../../../src/application/ports/passkey-verifier.ts'
 import type { Authenticated, Backend } from '../../../src/application/sign-in/authenticate.ts'
 import type { LoginResult } from '../../../src/application/sign-in/complete-login.ts'
 import { type Email, emailKey } from '../../../src/domain/email.ts'
-import { hasFactor, levelOf } from '../../../src/domain/factors.ts'
+import { levelOf } from '../../../src/domain/factors.ts'
 import type { UserId } from '../../../src/domain/ids.ts'
 import { factOf, isWanted, type RequestPurpose } from '../../../src/domain/one-time-token.ts'
 import { Refusal } from '../../../src/domain/refusal.ts'
 import type { User } from '../../../src/domain/user.ts'
+import { Authenticator } from './authenticator.ts'
 import type { FactorSite } from './factor-site.ts'
 import { codeOf } from './factors.ts'
 
@@ -58,6 +60,11 @@ interface Codes {
 
 const recentSeconds = 900
 
+const factorsOf = ({ factors: { totp, passkeys } }: User): readonly string[] => [
+  ...(totp === null ? [] : [totp.sealedSecret]),
+  ...passkeys.map(({ id }) => id),
+]
+
 let paths = 0
 
 /** One account, its owner, and an attacker. Everybody uses the use cases as the routes do. */
@@ -71,14 +78,16 @@ export class FactorWorld {
   readonly #known: Record<Role, string> = { victim: 'the password of the owner', attacker: '' }
   readonly #secrets: Record<Role, string> = { victim: '', attacker: '' }
   readonly #codes: Record<Role, Codes> = { victim: { key: '', left: [] }, attacker: { key: '', left: [] } }
+  readonly #authenticators: Record<Role, Authenticator | null> = { victim: null, attacker: null }
   #held: Held[] = []
   readonly #links: Link[] = []
   #challenges: Challenge[] = []
   #setup: { readonly by: Role; readonly secret: string; readonly setup: string; readonly at: number } | null = null
   /** The login that has added the factor. It stays, with the level that it had. */
   #enrolledBy: string | null = null
-  /** Whether the act may end the factor. */
+  /** Whether the act may end a factor, and whether it may add one to others. */
   #mayRemove = false
+  #mayAdd = false
   /** Whether the owner asks for no more codes in this browser. */
   #trusts = false
   /** The device token of the owner's browser. */
@@ -119,6 +128,9 @@ export class FactorWorld {
     'victim logs in',
     'victim adds an app',
     'victim removes the app',
+    'victim adds a passkey',
+    'victim signs in by the passkey',
+    'victim removes the passkey',
     'victim renews the codes',
     'victim uses a recovery code',
     'victim changes the address',
@@ -146,6 +158,9 @@ export class FactorWorld {
     'attacker begins an app',
     'attacker confirms the app',
     'attacker removes the app',
+    'attacker adds a passkey',
+    'attacker signs in by the passkey',
+    'attacker removes the passkeys',
     'attacker renews the codes',
     'attacker answers a challenge',
     'attacker deletes the account',
@@ -155,6 +170,7 @@ export class FactorWorld {
   async act(name: string): Promise<boolean> {
     const before = await this.#user()
     this.#mayRemove = false
+    this.#mayAdd = false
     let isTried: boolean
     try {
       isTried = await this.#do(name)
@@ -190,10 +206,26 @@ export class FactorWorld {
           this.#mayRemove = levelOf(login.credential) === 2
           await site.removeFactors.execute({ by: login, target: login.user, which: 'totp', requestId })
         })
+      case 'victim adds a passkey':
+      case 'attacker adds a passkey':
+        return await this.#withLogins(by, (login) => this.#addPasskey(by, login))
+      case 'victim signs in by the passkey':
+      case 'attacker signs in by the passkey':
+        return await this.#signInByPasskey(by)
+      case 'victim removes the passkey':
+      case 'attacker removes the passkeys': {
+        const own = this.#authenticators.victim?.id
+        const removed = target.factors.passkeys.map(({ id }) => id).filter((id) => by === 'attacker' || id === own)
+        if (removed.length === 0) return false
+        return await this.#withLogins(by, async (login) => {
+          this.#mayRemove = levelOf(login.credential) === 2
+          for (const id of removed) await site.changePasskey.execute({ by: login, id, name: null, requestId })
+        })
+      }
       case 'victim renews the codes':
       case 'attacker renews the codes':
         return await this.#withLogins(by, async (login) => {
-          await this.#keepCodes(by, await site.renewRecoveryCodes.execute({ by: login, requestId }))
+          await this.#renewCodes(by, await site.renewRecoveryCodes.execute({ by: login, requestId }))
           if (levelOf(login.credential) < 2) throw new Error('codes were renewed without the factor')
         })
       case 'victim uses a recovery code':
@@ -302,6 +334,11 @@ export class FactorWorld {
       default:
         throw new RangeError(`no such act: ${name}`)
     }
+  }
+
+  async hasFactor(): Promise<boolean> {
+    const user = await this.#user()
+    return user !== null && factorsOf(user).length > 0
   }
 
   #name(at: number): Email {
@@ -423,14 +460,44 @@ export class FactorWorld {
     const { secret, setup } = begun
     return await this.#withLogins(by, async (login) => {
       const proof = { setup, code: this.#nextCode(secret), requestId: this.#requestId }
-      await this.#keepCodes(by, await this.#site.confirmTotp.execute({ by: login, ...proof }))
+      await this.#keepCodes(by, login, await this.#site.confirmTotp.execute({ by: login, ...proof }))
       this.#secrets[by] = secret
       this.#secrets[by === 'victim' ? 'attacker' : 'victim'] = ''
-      this.#enrolledBy = login.credential.sid
     })
   }
 
-  async #keepCodes(by: Role, codes: readonly string[]): Promise<void> {
+  async #addPasskey(by: Role, login: Authenticated): Promise<void> {
+    const { challenge, rpId, handle } = await this.#site.beginPasskey.execute({ by: login, client: null })
+    const authenticator = new Authenticator('http://localhost')
+    const created = authenticator.create({ challenge, rp: { id: rpId }, user: { id: handle } })
+    const response = created as PasskeyResponse // safe: it is what browsers send
+    const added = { by: login, response, name: by, requestId: this.#requestId }
+    const { recoveryCodes } = await this.#site.addPasskey.execute(added)
+    await this.#keepCodes(by, login, recoveryCodes)
+    this.#authenticators[by] = authenticator
+  }
+
+  async #signInByPasskey(by: Role): Promise<boolean> {
+    const authenticator = this.#authenticators[by]
+    if (authenticator === null) return false
+    for (const backend of this.#site.backends) {
+      const options = await this.#site.beginPasskeyLogin.execute({ browser: null, client: null })
+      const response = authenticator.get(options) as PasskeyResponse // safe: it is what browsers send
+      const answer = { response, backend, requestId: this.#requestId }
+      await this.#take(by, backend, await this.#site.logInByPasskey.execute(answer))
+    }
+    return true
+  }
+
+  /** After a login has added a factor. The first one brings codes. */
+  async #keepCodes(by: Role, login: Authenticated, codes: readonly string[]): Promise<void> {
+    this.#mayAdd = levelOf(login.credential) === 2
+    if (codes.length === 0) return
+    this.#enrolledBy = login.credential.sid
+    await this.#renewCodes(by, codes)
+  }
+
+  async #renewCodes(by: Role, codes: readonly string[]): Promise<void> {
     this.#codes[by] = { key: (await this.#user())?.factors.recovery?.sealedKey, left: [...codes] }
   }
 
@@ -473,11 +540,11 @@ export class FactorWorld {
   async #check(act: string, before: User | null): Promise<void> {
     const user = await this.#user()
     if (user === null || before === null) return
-    if (hasFactor(before) && !hasFactor(user) && !this.#mayRemove) throw new Error('the factor is gone')
-    const sealed = ({ factors }: User) => factors.totp?.sealedSecret
-    if (hasFactor(before) && hasFactor(user) && sealed(before) !== sealed(user))
-      throw new Error('another factor is there')
-    if (!hasFactor(user)) return
+    const [former, present] = [factorsOf(before), factorsOf(user)]
+    if (former.some((one) => !present.includes(one)) && !this.#mayRemove) throw new Error('the factor is gone')
+    const isAdded = former.length > 0 && present.some((one) => !former.includes(one))
+    if (isAdded && !this.#mayAdd) throw new Error('another factor is there')
+    if (present.length === 0) return
     for (const one of this.#held) {
       const isWeak = one.level === 1 && one.by === 'attacker' && one.sid !== this.#enrolledBy
       if (isWeak && (await this.#site.authenticate.execute([one])))
@@ -506,10 +573,12 @@ export class FactorWorld {
       const stands = user.sessions.generation === generation && user.passwordVersion === passwordVersion
       return stands && now - openedAt < 300_000
     })
-    const { totp, recovery } = user.factors
+    const { totp, passkeys, recovery } = user.factors
     return JSON.stringify([
       [user.isActive, user.isVerified, user.isOwnerProved, this.#names.indexOf(user.email), user.oauthAccounts.length],
       [totp !== null, recovery?.digests.length === 10, this.#secrets.victim !== ''],
+      Object.values(this.#authenticators).map((one) => passkeys.some(({ id }) => id === one?.id)),
+      Math.min(passkeys.length, 3),
       user.factors.resetAt !== null,
       this.#device !== null && (await ports.trustedBrowsers.isTrusted(user, this.#device)),
       Object.values(this.#known).map((one) => one === this.#password),
