@@ -17,6 +17,9 @@ const oneApp = {
   PORTCULLIS_APPS__WEB__BACKEND: 'jwt',
 }
 
+/** The front end whose passkeys all processes accept. Each has a port of its own, and so another origin. */
+export const frontEnd = 'http://localhost:1'
+
 /** Settings of a unique field `handle`. */
 const uniqueHandle = {
   PORTCULLIS_USERS__FIELDS__HANDLE__TYPE: 'string',
@@ -87,7 +90,7 @@ export const twoProcesses = processes(2)
 export const fourProcesses = processes(4)
 
 async function startSite(deployment: Deployment, start: Start): Promise<Site> {
-  const factors = { PORTCULLIS_ROUTERS__FACTORS__ENABLED: 'true' }
+  const factors = { PORTCULLIS_ROUTERS__FACTORS__ENABLED: 'true', PORTCULLIS_HTTP__ALLOWED_ORIGINS: frontEnd }
   const env = { ...(await deployment.settings()), ...quickest, ...uniqueHandle, ...oneApp, ...factors }
   const dataFolder = join(scratchFolder(), 'data')
   const { urls, events, stop } = await start(env, dataFolder)
