@@ -38,8 +38,8 @@ export default [
   {
     title: 'a login with a device token uses up the counter of its account',
     file: 'src/application/limits/counted-limits.ts',
-    text: "counterOf(this.#needs, name, account, knownDevices)",
-    replacement: "counterOf(this.#needs, name, account)",
+    text: 'counterOf(this.#needs, name, account, knownDevices)',
+    replacement: 'counterOf(this.#needs, name, account)',
     tests: ['test/application/limits/counted-limits.test.ts'],
   },
   {
