@@ -3,6 +3,8 @@
 // Use cases
 export { Authenticate } from './application/sign-in/authenticate.ts'
 export { type Change, type ChangeOutcome, ChangeUser } from './application/change-user.ts'
+export { CreateUser } from './application/administration/create-user.ts'
+export { InviteUser } from './application/administration/invite-user.ts'
 export { CreateSuperuser } from './application/accounts/create-superuser.ts'
 export { DeleteUser } from './application/accounts/delete-user.ts'
 export { DeliverTokens } from './application/deliveries/deliver-tokens.ts'

@@ -23,6 +23,8 @@ export { SettingsFault } from './config/settings/schema/fault.ts'
 // Inputs and results of the use cases
 export type { Authenticated, Backend, By, CandidateCredential } from './application/sign-in/authenticate.ts'
 export type { CheckedAccounts } from './adapters/http/checked-accounts.ts'
+export type { CheckedAdmin } from './adapters/http/checked-admin.ts'
+export type { NewAccount } from './application/administration/create-user.ts'
 export type { CausingRequest } from './application/event-metadata.ts'
 export type { LoginResult } from './application/sign-in/complete-login.ts'
 export type { SessionView } from './application/sign-in/list-sessions.ts'

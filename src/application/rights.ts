@@ -24,6 +24,8 @@ const demands = {
   reset_factors: { own: null, other: ['superuser', 'fresh'] },
   /** With the present factor, because a session from before it may be that of the attacker. */
   keep_factors: { own: ['second_factor'], other: ['superuser'] },
+  /** Also an invitation, which is for a user without a password. */
+  create_account: { own: null, other: ['superuser', 'fresh'] },
   change_account: { own: ['superuser', 'fresh'], other: ['superuser', 'fresh'] },
   /** Nothing brings the own account back, so its deletion always needs a login of a short time ago. */
   delete_account: { own: ['second_factor', 'recent'], other: ['superuser', 'fresh'] },
@@ -42,23 +44,24 @@ export const acts = Object.keys(demands) as readonly Act[] // safe: these are th
 /**
  * Refuses an act on an account by an actor who has no right to it. A program or command decides by itself.
  *
+ * @param target `null` for a new account
  * @param options.isConfirmed the request also has the password of the login, which then need not be fresh
  */
 export function requireRight(
   needs: FreshLoginNeeds,
   by: By,
   act: Act,
-  target: Pick<User, 'id' | 'factors'>,
+  target: Pick<User, 'id' | 'factors'> | null,
   { isConfirmed = false }: { readonly isConfirmed?: boolean } = {},
 ): void {
   if (by.type === 'program' || by.type === 'command') return
   if (by.type !== undefined) throw new Refusal('UNAUTHORIZED')
-  const isOwn = by.user.id === target.id
+  const isOwn = by.user.id === target?.id
   const demanded: readonly Demand[] | null = demands[act][isOwn ? 'own' : 'other']
   if (demanded === null) throw new Refusal('FORBIDDEN')
   if (demanded.includes('superuser') && !by.user.isSuperuser) throw new Refusal('FORBIDDEN')
   if (!isOwn || !beforeFactor.has(act)) requireLevel(needs, by)
-  if (demanded.includes('second_factor') && lacksFactor(target, by.credential)) {
+  if (demanded.includes('second_factor') && target !== null && lacksFactor(target, by.credential)) {
     throw new Refusal('SECOND_FACTOR_REQUIRED')
   }
   if (isConfirmed) return

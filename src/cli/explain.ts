@@ -32,6 +32,9 @@ const whyNotListening: Readonly<Record<string, string>> = {
 
 /** The refusals without a reason that an operator may meet. */
 const whyRefused: Partial<Record<RefusalCode, string>> = {
+  REGISTER_USER_ALREADY_EXISTS: 'this address has an account already',
+  INVITE_USER_REFUSED:
+    'this user has a password or is disabled, so there is no invitation: user reset-link makes a link for a new password',
   LAST_SUPERUSER:
     'this user is the last active superuser: create another one first (superuser create), or add --force to leave none',
 }

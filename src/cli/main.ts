@@ -133,6 +133,23 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
         (await import('./commands/user.ts')).listUsers(options),
       ),
     )
+  user
+    .command('create')
+    .description('Create a user, with a password or an invitation')
+    .argument('<address>', 'the address of the new user')
+    .option('--invite', 'mail a link to choose the password, which also verifies the address')
+    .option('--password-stdin', 'read the password from standard input, without one trailing newline')
+    .option('--verified', 'the address counts as verified')
+    .action(async (address: string, options: { invite?: true; passwordStdin?: true; verified?: true }) => {
+      const { createUser } = await import('./commands/user-creation.ts')
+      code = await createUser({ ...globalOptions(), address, ...options })
+    })
+  forOne(
+    user,
+    'invite',
+    'Mail a user without a password the link to choose one, again or for the first time',
+    async (options) => (await import('./commands/user-creation.ts')).inviteUser(options),
+  )
   forOne(user, 'sessions', 'List the stored sessions of a user, the newest first', async (options) =>
     (await import('./commands/user.ts')).listSessions(options),
   )

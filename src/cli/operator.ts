@@ -70,9 +70,13 @@ export async function openOperator(
   return {
     users: userPorts.users,
     fieldRules: userPorts.fieldRules,
+    /** Whether messages reach users, or handlers of the settings get their tokens. */
+    sendsTokens: ports.sinkNames.size > 1,
     loginTimes,
     ...useCasesOf(ports, [
       'createSuperuser',
+      'createUser',
+      'inviteUser',
       'promoteUser',
       'listUsers',
       'changeAccount',

@@ -72,6 +72,8 @@ export type AccountEvent =
    * new one. The token for a new one is stored already.
    */
   | (Recorded & { readonly type: 'verification_requested' })
+  /** The user has no password, and gets a link to choose the first one. */
+  | (Recorded & { readonly type: 'invited' })
   | (Recorded & { readonly type: 'verified' })
   | (Recorded & { readonly type: 'password_reset' })
   | (Recorded & { readonly type: 'logged_in' })
@@ -91,6 +93,7 @@ const types: Readonly<Record<AccountEventType, true>> = {
   registered: true,
   updated: true,
   verification_requested: true,
+  invited: true,
   verified: true,
   password_reset: true,
   logged_in: true,

@@ -5,10 +5,13 @@ import type { User } from './user.ts'
 /** The purposes for which anybody may ask for a token. */
 export type RequestPurpose = 'reset_password' | 'verify_email'
 
+/** The purposes whose token sets a password. `'invite'` is for the first one of a user whom somebody else has created. */
+export type PasswordPurpose = 'reset_password' | 'invite'
+
 /**
  * `'change_email'` confirms a new address for a user who asked for it, and `'keep_factors'` stops the reset of the second factors.
  */
-export type TokenPurpose = RequestPurpose | 'change_email' | 'keep_factors'
+export type TokenPurpose = RequestPurpose | PasswordPurpose | 'change_email' | 'keep_factors'
 
 /** Every purpose. */
 export const tokenPurposes = [
@@ -16,6 +19,7 @@ export const tokenPurposes = [
   'verify_email',
   'change_email',
   'keep_factors',
+  'invite',
 ] as const satisfies readonly TokenPurpose[]
 
 /**
@@ -40,7 +44,7 @@ export interface AddressFact {
 }
 
 /**
- * The fact of a reset: also the chosen password. With the address, a change of address invalidates a reset link that was
+ * The fact of a reset or an invitation: also the chosen password. With the address, a change of address invalidates a reset link that was
  * mailed to the former address (CVE-2026-115770).
  */
 export interface PasswordFact extends AddressFact {
@@ -63,7 +67,7 @@ export interface FactorResetFact extends AddressFact {
 
 export type TokenFact = AddressFact | PasswordFact | NewAddressFact | FactorResetFact
 
-export function factOf(purpose: RequestPurpose, { email, passwordVersion }: User): TokenFact {
+export function factOf(purpose: RequestPurpose | 'invite', { email, passwordVersion }: User): TokenFact {
   const fact = { email: emailKey(email) }
   return purpose === 'verify_email' ? fact : { ...fact, passwordVersion }
 }
@@ -101,6 +105,14 @@ export function stands({ fact }: Pick<OneTimeToken, 'fact'>, user: User): boolea
   if ('newEmail' in fact) return fact.generation === user.sessions.generation
   if ('resetAt' in fact) return fact.resetAt === user.factors.resetAt
   return !('passwordVersion' in fact) || fact.passwordVersion === user.passwordVersion
+}
+
+/** The lifetime of an invitation. */
+export const inviteSeconds = 7 * 86_400
+
+/** Whether an invitation would be of use: with a password, the user can log in. */
+export function isInvitable({ isActive, passwordHash }: User): boolean {
+  return isActive && passwordHash === null
 }
 
 export function isWanted(purpose: RequestPurpose, user: User): boolean {

@@ -5,6 +5,8 @@ import { ChangeOwnAccount } from '../../src/application/accounts/change-own-acco
 import { CreateSuperuser } from '../../src/application/accounts/create-superuser.ts'
 import { DeleteUser } from '../../src/application/accounts/delete-user.ts'
 import { RegisterUser } from '../../src/application/accounts/register-user.ts'
+import { CreateUser } from '../../src/application/administration/create-user.ts'
+import { InviteUser } from '../../src/application/administration/invite-user.ts'
 import { issueToken } from '../../src/application/one-time-tokens/issue-token.ts'
 import { RejectAccount } from '../../src/application/one-time-tokens/reject-account.ts'
 import { ResetPassword } from '../../src/application/one-time-tokens/reset-password.ts'
@@ -51,7 +53,7 @@ async function scene() {
     await stores.users.insert(user, [])
     return user
   }
-  const token = async (purpose: 'reset_password' | 'verify_email', user: User) => {
+  const token = async (purpose: 'reset_password' | 'verify_email' | 'invite', user: User) => {
     const issue = { purpose, user, fact: factOf(purpose, user), eventId: newId(), isRepeated: false }
     return (await issueToken(needs, issue)).token
   }
@@ -86,6 +88,26 @@ const acts: Readonly<Record<string, Act>> = {
   async 'a superuser of a command'({ needs }) {
     await new CreateSuperuser(needs).execute({ email, password, requestId, by: { type: 'command' } })
     return { type: 'command' }
+  },
+  async 'a user of a superuser'({ needs, as, somebody }) {
+    const by = as(await somebody({ isSuperuser: true }))
+    await new CreateUser(needs).execute({ by, email, password, requestId })
+    return userOf(by, 'superuser')
+  },
+  async 'an invitation by a superuser'({ needs, as, somebody }) {
+    const by = as(await somebody({ isSuperuser: true }))
+    await new CreateUser(needs).execute({ by, email, invite: true, requestId })
+    return userOf(by, 'superuser')
+  },
+  async 'a further invitation by a command'({ needs, somebody }) {
+    const by: By = { type: 'command' }
+    await new InviteUser(needs).execute({ by, target: await somebody({ passwordHash: null }), requestId })
+    return by
+  },
+  async 'an accepted invitation'({ needs, somebody, token }) {
+    const user = await somebody({ passwordHash: null })
+    await new ResetPassword(needs).execute({ token: await token('invite', user), password, requestId })
+    return { type: 'user', id: user.id, sid: null }
   },
   async 'a login'({ needs, as, somebody }) {
     const by = as(await somebody())

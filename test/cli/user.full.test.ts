@@ -180,6 +180,49 @@ for (const deployment of [onSqlite, onMongoAndRedis]) {
       expect(refused.err).to.include('is disabled')
     })
 
+    it('creates users with a password, and invites others to choose one', async () => {
+      const made = await portcullis(['user', 'create', 'made@example.com', '--password-stdin', '--verified'], {
+        cwd: folder,
+        env,
+        input: `${goodPassword}\n`,
+      })
+      expect([made.code, made.err]).to.deep.equal([0, ''])
+      expect(made.out).to.match(/^created made@example\.com \(\S+\)\n$/)
+      expect(await logsIn('made@example.com', goodPassword)).to.equal(200)
+
+      const email = 'invited@example.com'
+      const { code, out, err } = await user('create', email, '--invite', '--json')
+      const { id, ...invited } = JSON.parse(out)
+      expect([code, err]).to.deep.equal([
+        0,
+        'The running service or worker sends the link, which works for seven days\n',
+      ])
+      expect(invited).to.deep.include({ email, isVerified: false, hasPassword: false })
+      const { token } = await told('on_after_invite', id)
+      const again = await user('invite', email)
+      expect([again.code, again.out]).to.deep.equal([0, `invited ${email} (${id})\n`])
+      await eventually('two invitations', () => {
+        return service.events.filter((one) => one.event === 'on_after_invite' && one.user.id === id).length === 2
+      })
+      const json = { token, password: goodPassword }
+      expect((await call(service.url, 'POST', '/auth/reset-password', { json })).status).to.equal(200)
+      expect(await logsIn(email, goodPassword)).to.equal(200)
+
+      const refused = await user('invite', email)
+      expect([refused.code, refused.out]).to.deep.equal([1, ''])
+      expect(refused.err).to.include('this user has a password or is disabled')
+      const taken = await user('create', email, '--invite')
+      expect([taken.code, taken.err]).to.deep.equal([1, 'portcullis: this address has an account already\n'])
+      for (const wrong of [
+        ['nobody', '--invite'],
+        ['a@example.com', '--invite', '--password-stdin'],
+        ['x!y@example.com', '--invite'],
+      ]) {
+        const { code, out } = await user('create', ...wrong)
+        expect([code, out]).to.deep.equal([2, ''])
+      }
+    })
+
     it('removes the second factors of a user who has lost them', async () => {
       const { email } = await enrolled(service.url, 'lost@example.com', () => new Date())
       expect((await user('show', email)).out).to.match(

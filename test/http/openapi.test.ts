@@ -91,6 +91,8 @@ describe('the OpenAPI document', () => {
       'GET /users/{user_id}/sessions users:sessions_of_user *',
       'DELETE /users/{user_id}/sessions users:log_out_user *',
       'DELETE /users/{user_id}/sessions/{id} users:end_session_of_user *',
+      'POST /users users:create_user *',
+      'POST /users/{user_id}/invite users:invite_user *',
       'GET /users/{user_id} users:user *',
       'PATCH /users/{user_id} users:patch_user *',
       'DELETE /users/{user_id} users:delete_user *',

@@ -88,8 +88,8 @@ export default [
   {
     title: 'a login without the factor removes it',
     file: 'src/application/rights.ts',
-    text: "demanded.includes('second_factor') && lacksFactor(target, by.credential)",
-    replacement: "demanded.includes('second_factor') && lacksFactor(target, by.credential) && by.user.isSuperuser",
+    text: 'target !== null && lacksFactor(target, by.credential)',
+    replacement: 'target !== null && lacksFactor(target, by.credential) && by.user.isSuperuser',
     tests: ['test/application/rights.test.ts'],
     only: 'who has one needs a login with it',
   },

@@ -13,8 +13,8 @@ export default [
   {
     title: 'a registration writes read-only fields',
     file: 'src/application/accounts/register-user.ts',
-    text: 'isTrusted: isByOperator',
-    replacement: 'isTrusted: true',
+    text: 'door = doors.registration',
+    replacement: 'door = doors.creation',
     tests,
   },
   {

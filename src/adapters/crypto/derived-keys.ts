@@ -8,6 +8,7 @@ type KeyPurpose =
   | 'verify_email'
   | 'change_email'
   | 'keep_factors'
+  | 'invite'
   | 'token requests'
   | 'counters'
   | 'seal'
@@ -64,6 +65,7 @@ export function derivedKeys(
     verify_email: keysFor('verify_email'),
     change_email: keysFor('change_email'),
     keep_factors: keysFor('keep_factors'),
+    invite: keysFor('invite'),
   }
   const [requestKey] = keysFor('token requests')
   const counterKeys = keysFor('counters')

@@ -25,6 +25,7 @@ export interface Handlers {
   on_after_register?(user: WireUser, context: WireContext): Awaitable
   on_after_update?(user: WireUser, changes: WireChanges, context: WireContext): Awaitable
   on_after_request_verify?(user: WireUser, token: string, context: WireContext): Awaitable
+  on_after_invite?(user: WireUser, token: string, expiresAt: Date, context: WireContext): Awaitable
   on_after_verify?(user: WireUser, context: WireContext): Awaitable
   on_after_forgot_password?(user: WireUser, token: string, context: WireContext): Awaitable
   on_after_reset_password?(user: WireUser, context: WireContext): Awaitable
@@ -61,6 +62,10 @@ const handlerOf: { readonly [T in HandlerCallType]: HandlerOf<T> } = {
     args: ({ user, changes }) => ({ user: wireUser(user), changes: wireChanges(changes) }),
   },
   verification_requested: { name: 'on_after_request_verify', args: userAndToken },
+  invited: {
+    name: 'on_after_invite',
+    args: ({ user, token, expiresAt }) => ({ user: wireUser(user), token, expires_at: expiresAt }),
+  },
   verified: { name: 'on_after_verify', args: onlyUser },
   reset_requested: { name: 'on_after_forgot_password', args: userAndToken },
   password_reset: { name: 'on_after_reset_password', args: onlyUser },

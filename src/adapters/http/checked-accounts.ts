@@ -43,7 +43,7 @@ import {
 } from './schemas.ts'
 
 /** The methods of a use case. */
-type Execute<UseCase> = Pick<UseCase, keyof UseCase>
+export type Execute<UseCase> = Pick<UseCase, keyof UseCase>
 
 /** The use cases that programs call. */
 export interface CheckedAccounts {
@@ -70,7 +70,7 @@ export interface CheckedAccounts {
   readonly readProviderToken: Execute<ReadProviderToken>
 }
 
-const request = { requestId: text('Of the request'), languages: Type.Optional(Type.Array(Type.String())) }
+export const request = { requestId: text('Of the request'), languages: Type.Optional(Type.Array(Type.String())) }
 const { email, password } = RegisterBody.properties
 const client = optional.text('The address of the client')
 const device = optional.text('The device token')
@@ -79,7 +79,7 @@ const trait = optional.text('A trait of the browser')
 const fieldsOf = (properties: TProperties) => Type.Optional(Type.Unsafe({ type: ['object', 'null'], properties })) // `null`: not given
 const caller = fieldsOf({ client, device })
 const traits = fieldsOf({ network: trait, browser: trait, system: trait })
-const fields = fieldsOf({})
+export const fields = fieldsOf({})
 const purpose = Type.Enum(['reset_password', 'verify_email'])
 const { is_active, is_superuser, is_verified, current_password, ...changes } = UpdateUserBody.properties
 const challenge = text('Of the login')
@@ -89,7 +89,7 @@ const proof = Type.Object({
   response: Type.Optional(passkeyAnswer),
 })
 const flag = Type.Optional(Type.Boolean())
-const flags = { isActive: is_active, isSuperuser: is_superuser, isVerified: is_verified }
+export const flags = { isActive: is_active, isSuperuser: is_superuser, isVerified: is_verified }
 const requireUpdate = requiring({ ...changes, ...flags, fields, currentPassword: current_password, caller, ...request })
 
 /** The checks of inputs. All tenants share them, because compiling one takes milliseconds and memory. */
@@ -185,7 +185,7 @@ export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
 type InputOf<UseCase extends { execute(input: never): unknown }> = Parameters<UseCase['execute']>[0]
 
 /** Checks the rights of an input, and then its fields. */
-function checkOf<UseCase extends { execute(input: never): unknown }>(
+export function checkOf<UseCase extends { execute(input: never): unknown }>(
   fields: { readonly [Field in keyof InputOf<UseCase>]?: TProperties[string] },
   requireRights: (input: InputOf<UseCase>) => void = () => undefined,
 ): (input: InputOf<UseCase>) => void {
@@ -196,7 +196,7 @@ function checkOf<UseCase extends { execute(input: never): unknown }>(
   }
 }
 
-function checked<I, R>(useCase: { execute(input: I): Promise<R> }, check: (input: NoInfer<I>) => void) {
+export function checked<I, R>(useCase: { execute(input: I): Promise<R> }, check: (input: NoInfer<I>) => void) {
   return {
     async execute(input: I): Promise<R> {
       check(input)
@@ -264,9 +264,13 @@ function requireBackend({ backend }: { readonly backend: unknown }): void {
     throw new InvalidInput('backend', 'must be a value of accounts.backends')
 }
 
-/** Checks who acts, and on which user. Only superusers may learn whether there is such a user. */
-function requireActorAndTarget({ by, target }: { by: By; target?: User }): void {
+export function requireActor({ by }: { by: By }): void {
   if (by?.type === undefined) requireAuthenticated(by)
+}
+
+/** Checks who acts, and on which user. Only superusers may learn whether there is such a user. */
+export function requireActorAndTarget({ by, target }: { by: By; target?: User }): void {
+  requireActor({ by })
   if (isUserId(target?.id)) return
   throw new Refusal(by.type !== undefined || by.user.isSuperuser ? 'NOT_FOUND' : 'FORBIDDEN')
 }

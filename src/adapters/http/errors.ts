@@ -112,6 +112,7 @@ export const statusOf: Record<RefusalCode, Answer> = {
   ),
   FACTOR_RESET_BAD_TOKEN: code(400, 'The reset of second factors has ended, or the token is wrong, used or expired'),
   FACTOR_ALREADY_EXISTS: code(400, 'The user has this factor already, or 20 passkeys. Remove one first'),
+  INVITE_USER_REFUSED: code(400, 'The user has a password, or is not active'),
   DELETE_USER_REFUSED: reasoned(
     400,
     ['too_old', 'custom'],

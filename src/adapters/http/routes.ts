@@ -41,6 +41,8 @@ export const routes = {
     listSessions: ['GET', '/:user_id/sessions', 'superuser'],
     endLogins: ['DELETE', '/:user_id/sessions', 'superuser'],
     endSession: ['DELETE', '/:user_id/sessions/:id', 'superuser'],
+    create: ['POST', '', 'superuser'],
+    invite: ['POST', '/:user_id/invite', 'superuser'],
     read: ['GET', '/:user_id', 'superuser'],
     change: ['PATCH', '/:user_id', 'superuser', 'passwords'],
     delete: ['DELETE', '/:user_id', 'superuser'],

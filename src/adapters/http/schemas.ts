@@ -272,6 +272,18 @@ export const UpdateUserBody = Type.Object(
   { title: 'Update' },
 )
 
+export const CreateUserBody = Type.Object(
+  {
+    email: address('The address of the user'),
+    password: optional.text('The password; absent for a user who is invited'),
+    invite: optional.flag('Mails the user a link to choose the password, which works for seven days'),
+    is_active: optional.flag('`true` by default'),
+    is_superuser: optional.flag('Whether the user may use these routes'),
+    is_verified: optional.flag('Whether the address counts as verified'),
+  },
+  { title: 'NewUser', additionalProperties: false },
+)
+
 export const InvalidSchema = Type.Object(
   {
     detail: Type.Array(

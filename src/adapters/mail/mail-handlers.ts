@@ -51,6 +51,8 @@ export function mailHandlers(needs: Needs): EventHandlers {
           return isOn.verify
         case 'reset_requested':
           return isOn.reset
+        case 'invited':
+          return isOn.invitation
         case 'password_reset':
           return isOn.passwordChanged
         case 'updated':
@@ -86,6 +88,8 @@ function messagesOf(call: HandlerCall, needs: Needs): Outgoing[] {
       return [{ name: 'verify', to, fields: linkFields('verify_email', call.token, needs) }]
     case 'reset_requested':
       return [{ name: 'reset', to, fields: linkFields('reset_password', call.token, needs) }]
+    case 'invited':
+      return [{ name: 'invitation', to, fields: { link: linkOf('invite', call.token, needs), time: call.expiresAt } }]
     case 'password_reset':
       return [{ name: 'passwordChanged', to, fields: { removed: false } }]
     case 'updated':

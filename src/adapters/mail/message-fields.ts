@@ -9,6 +9,7 @@ const signInFields = ['browser', 'system', 'network', 'time'] as const
 export const ownFields = {
   verify: linkFields,
   reset: linkFields,
+  invitation: ['link', 'time'],
   passwordChanged: ['removed'],
   addressChanged: [],
   accountLinked: providerFields,

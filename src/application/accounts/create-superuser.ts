@@ -1,3 +1,4 @@
+import { doors } from '../../domain/fields.ts'
 import type { User } from '../../domain/user.ts'
 import { type RegisterNeeds, type Registration, register } from './register-user.ts'
 
@@ -9,6 +10,8 @@ export class CreateSuperuser {
   }
 
   execute(input: Registration): Promise<User> {
-    return register(this.#needs, { by: { type: 'program' }, ...input }, { isSuperuser: true, isVerified: true })
+    const flags = { isSuperuser: true, isVerified: true }
+    const door = { ...doors.creation, demandsRequired: false }
+    return register(this.#needs, { by: { type: 'program' }, ...input }, { flags, door })
   }
 }

@@ -1,12 +1,13 @@
 import { type Actor, nobody } from '../../domain/actor.ts'
 import type { Email } from '../../domain/email.ts'
+import { type AccountEvent, accountEvent } from '../../domain/events.ts'
 import type { GivenFields } from '../../domain/field-types.ts'
-import { doors, newFields, noFieldRules } from '../../domain/fields.ts'
+import { type Door, doors, newFields, noFieldRules } from '../../domain/fields.ts'
 import type { NewId, UserId } from '../../domain/ids.ts'
 import type { PasswordPolicy } from '../../domain/password.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { newUser, type User } from '../../domain/user.ts'
-import type { CausingRequest } from '../event-metadata.ts'
+import { type CausingRequest, eventMetadata } from '../event-metadata.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import { takenField } from '../taken-field.ts'
@@ -46,35 +47,56 @@ export class RegisterUser {
   }
 
   execute(input: Registration): Promise<User> {
-    return register(this.#needs, input, {})
+    return register(this.#needs, input)
   }
 }
 
+/** A registration that may lack the password: then the user is invited to choose one. */
+type Creation = Omit<Registration, 'password'> & { readonly password: string | null }
+
+/** The decisions of somebody who creates an account for another person. */
+interface Rights {
+  readonly flags?: Partial<Pick<User, 'isActive' | 'isSuperuser' | 'isVerified'>>
+  /** That of a stranger by default: a program may pass on a body. */
+  readonly door?: Door
+  /** Called after the hash, and may throw. */
+  readonly beforeWrite?: () => Promise<void>
+}
+
 /** Hashes the password before it knows whether the address is free, so that both cases take the same time. */
-export async function register(
-  needs: RegisterNeeds,
-  registration: Registration,
-  rights: Partial<Pick<User, 'isSuperuser' | 'isVerified'>>,
-): Promise<User> {
-  const { users, hasher, policy, validatePassword, clock, wakeRelay } = needs
-  const { email, password, client = null, by = nobody } = registration
+export async function register(needs: RegisterNeeds, creation: Creation, rights: Rights = {}): Promise<User> {
+  const { users, clock, wakeRelay } = needs
+  const { email, password } = creation
+  const { flags = {}, door = doors.registration, beforeWrite } = rights
   requireNewAddress(email)
-  // A program may pass on the body of a stranger, so it writes read-only fields by `ChangeAccount` alone.
-  const isByOperator = rights.isSuperuser === true
-  const door = { ...doors.registration, isTrusted: isByOperator, demandsRequired: !isByOperator }
-  const values = requireFields(needs, registration.fields, door)
+  const values = requireFields(needs, creation.fields, door)
   const fields = newFields(needs.fieldRules ?? noFieldRules, values)
-  const code = 'REGISTER_INVALID_PASSWORD'
-  requireGoodPassword(policy, password, email, code)
   const { newUserId = needs.newId } = needs
   const bare = newUser(await newUserId(), email, null, clock())
-  const described = { ...bare, ...rights, fields, isOwnerProved: rights.isVerified === true }
-  await validatePassword?.({ password, user: described, code, by }, registration)
-
-  const user = { ...described, passwordHash: await hasher.hash(password, client) }
-  const outcome = await users.insert(user, await registrationEvents(needs, user, registration, by))
+  const isOwnerProved = password !== null && flags.isVerified === true
+  const described = { ...bare, ...flags, fields, isOwnerProved }
+  const passwordHash = password === null ? null : await hashOf(needs, password, described, creation)
+  await beforeWrite?.()
+  const user = { ...described, passwordHash }
+  const outcome = await users.insert(user, await eventsOf(needs, user, creation))
   if (outcome === 'field_taken') throw new Refusal('REGISTER_FIELD_ALREADY_EXISTS', await takenField(users, user))
   if (outcome === 'email_taken') throw new Refusal('REGISTER_USER_ALREADY_EXISTS')
   wakeRelay?.()
   return user
+}
+
+async function hashOf(needs: RegisterNeeds, password: string, user: User, creation: Creation): Promise<string> {
+  const { hasher, policy, validatePassword } = needs
+  const { client = null, by = nobody } = creation
+  const code = 'REGISTER_INVALID_PASSWORD'
+  requireGoodPassword(policy, password, user.email, code)
+  await validatePassword?.({ password, user, code, by }, creation)
+  return await hasher.hash(password, client)
+}
+
+async function eventsOf(needs: RegisterNeeds, user: User, creation: Creation): Promise<readonly AccountEvent[]> {
+  const { by = nobody } = creation
+  if (user.passwordHash !== null) return await registrationEvents(needs, user, creation, by)
+  const metadata = () => eventMetadata(needs, creation, by)
+  return [accountEvent('registered', user, metadata()), accountEvent('invited', user, metadata())]
 }

@@ -2,7 +2,17 @@ import { nobody } from '../../domain/actor.ts'
 import { emailKey } from '../../domain/email.ts'
 import type { AccountEvent, AccountEventType } from '../../domain/events.ts'
 import type { EventId, UserId } from '../../domain/ids.ts'
-import { factOf, factText, hasExpired, isSameFact, isWanted, restSeconds, stands } from '../../domain/one-time-token.ts'
+import {
+  factOf,
+  factText,
+  hasExpired,
+  inviteSeconds,
+  isInvitable,
+  isSameFact,
+  isWanted,
+  restSeconds,
+  stands,
+} from '../../domain/one-time-token.ts'
 import type { User } from '../../domain/user.ts'
 import { type IssueNeeds, issueToken } from '../one-time-tokens/issue-token.ts'
 import type { EventHandlers, HandlerCall } from '../ports/event-handlers.ts'
@@ -22,7 +32,7 @@ export interface HandlerSinkNeeds extends HandlerNeeds, IssueNeeds {
 }
 
 /** The part of an event that decides about its token. */
-interface Verification extends Pick<AccountEvent, 'user' | 'at'> {
+interface Demand extends Pick<AccountEvent, 'user' | 'at'> {
   readonly eventId: EventId
 }
 
@@ -51,6 +61,11 @@ export class HandlerSink implements Sink {
       const removesAt = new Date(own.removesAt)
       return await this.#call({ type: own.type, user: own.user, token, removesAt, context })
     }
+    if (own.type === 'invited') {
+      const issued = await this.#invitation({ ...own, eventId, at }, userId)
+      if (issued !== null) await this.#call({ type: own.type, user: own.user, ...issued, context })
+      return
+    }
     if (own.type !== 'verification_requested') return await this.#call({ ...own, context })
     const token = await this.#tokenOf({ ...own, eventId, at }, userId)
     if (token !== null) await this.#call({ type: own.type, user: own.user, token, context })
@@ -61,7 +76,7 @@ export class HandlerSink implements Sink {
   }
 
   /** The token of the address in the event; `null` if it is void, used or expired. */
-  async #tokenOf(event: Verification, userId: UserId): Promise<string | null> {
+  async #tokenOf(event: Demand, userId: UserId): Promise<string | null> {
     const { users, tokens, keyRing } = this.#needs
     const user = await users.find(userId)
     if (user === null) return null
@@ -70,6 +85,19 @@ export class HandlerSink implements Sink {
     if (token === null || !stands(token, user)) return null
     if (!('newEmail' in token.fact) || token.fact.newEmail !== event.user.email) return null // for another address
     return keyRing.tokenOf(token.digest, 'change_email', token.eventId, userId, factText(token.fact))
+  }
+
+  /**
+   * `null` if the user has a password meanwhile, another address, or no longer access. A further invitation hands out the same token
+   * while more than half of its life remains, so at most one link works.
+   */
+  async #invitation({ user: { email }, eventId, at }: Demand, userId: UserId) {
+    const { users, clock } = this.#needs
+    const user = await users.find(userId)
+    if (user === null || !isInvitable(user) || emailKey(user.email) !== emailKey(email)) return null
+    if (hasExpired({ at }, inviteSeconds, clock())) return null
+    const purpose = 'invite'
+    return await issueToken(this.#needs, { purpose, user, fact: factOf(purpose, user), eventId, isRepeated: false })
   }
 
   /** `null` if the reset has ended meanwhile. */
@@ -85,7 +113,7 @@ export class HandlerSink implements Sink {
    * Each sink hands out the same token. The first call drops the requests that the user makes within a minute, and a request
    * that was earlier drops this event, so the user gets one message.
    */
-  async #tokenOfNewUser({ eventId, at }: Verification, user: User): Promise<string | null> {
+  async #tokenOfNewUser({ eventId, at }: Demand, user: User): Promise<string | null> {
     const { tokens, clock, lifetimes } = this.#needs
     const purpose = 'verify_email'
     if (!isWanted(purpose, user) || hasExpired({ at }, lifetimes[purpose], clock())) return null

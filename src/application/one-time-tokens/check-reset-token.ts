@@ -1,9 +1,8 @@
 import type { Email } from '../../domain/email.ts'
 import { Refusal } from '../../domain/refusal.ts'
-import { type FormerNeeds, findFormer } from './former-token.ts'
-import { findRedeemable } from './redeem-token.ts'
+import { type FormerNeeds, findForPassword } from './former-token.ts'
 
-/** Tells the holder of a reset token whose password it would set, before the person chooses one. The token stays valid. */
+/** Tells the holder of a token for a reset or of an invitation whose password it would set, before the person chooses one. The token stays valid. */
 export class CheckResetToken {
   readonly #needs: FormerNeeds
   constructor(needs: FormerNeeds) {
@@ -12,10 +11,8 @@ export class CheckResetToken {
 
   /** Returns the address of the user. */
   async execute({ token }: { token: string }): Promise<{ email: Email }> {
-    const found =
-      (await findRedeemable(this.#needs, 'reset_password', token)) ??
-      (await findFormer(this.#needs, 'reset_password', token))
-    if (!found?.user.isActive) throw new Refusal('RESET_PASSWORD_BAD_TOKEN')
+    const found = await findForPassword(this.#needs, token)
+    if (found === null) throw new Refusal('RESET_PASSWORD_BAD_TOKEN')
     return { email: found.user.email }
   }
 }

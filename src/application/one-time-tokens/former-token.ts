@@ -1,7 +1,7 @@
 import { factOf, type OneTimeToken, type RequestPurpose } from '../../domain/one-time-token.ts'
 import { isAsImported, type User } from '../../domain/user.ts'
 import type { FormerLinks } from '../ports/former-links.ts'
-import type { RedeemNeeds } from './redeem-token.ts'
+import { findRedeemable, type RedeemNeeds } from './redeem-token.ts'
 
 export interface FormerNeeds extends RedeemNeeds {
   /** `undefined`: links of another system are not read. */
@@ -22,4 +22,13 @@ export async function findFormer(
   if (link === null || user === null || !isAsImported(user) || !(await link.standsFor(user))) return null
   const [digest, fact] = [keyRing.digest(value), factOf(purpose, user)]
   return { user, token: { purpose, userId: user.id, digest, fact, expiresAt: link.expiresAt } }
+}
+
+/** Finds the active user who may choose a password with a token: of a reset, an invitation, or a link of another system. */
+export async function findForPassword(needs: FormerNeeds, value: string): ReturnType<typeof findFormer> {
+  const found =
+    (await findRedeemable(needs, 'reset_password', value)) ??
+    (await findRedeemable(needs, 'invite', value)) ??
+    (await findFormer(needs, 'reset_password', value))
+  return found?.user.isActive ? found : null
 }

@@ -1,6 +1,7 @@
 import type { EventId } from '../../domain/ids.ts'
 import {
   factText,
+  inviteSeconds,
   isFresh,
   isSameFact,
   type RequestPurpose,
@@ -33,6 +34,7 @@ interface Issue {
 /** A token for a reset of the factors lives until the reset. */
 function expiryOf({ lifetimes }: Pick<IssueNeeds, 'lifetimes'>, { purpose, fact }: Issue, now: Date): Date {
   if ('resetAt' in fact) return new Date(fact.resetAt)
+  if (purpose === 'invite') return new Date(now.getTime() + inviteSeconds * 1000)
   return new Date(now.getTime() + lifetimes[purpose === 'reset_password' ? purpose : 'verify_email'] * 1000)
 }
 

@@ -1,18 +1,18 @@
 import { person } from '../../domain/actor.ts'
 import type { Email } from '../../domain/email.ts'
-import { accountEvent, updatedEvent } from '../../domain/events.ts'
+import { type AccountEvent, accountEvent, type EventMetadata, updatedEvent } from '../../domain/events.ts'
 import { hasFactor } from '../../domain/factors.ts'
 import { withVouchedAccounts } from '../../domain/linked-accounts.ts'
 import { stands } from '../../domain/one-time-token.ts'
 import type { PasswordPolicy } from '../../domain/password.ts'
 import { Refusal } from '../../domain/refusal.ts'
-import { endSessions, withPassword } from '../../domain/user.ts'
+import { endSessions, type User, withPassword } from '../../domain/user.ts'
 import { requireGoodPassword, type ValidatePassword } from '../accounts/password-validation.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
-import { type FormerNeeds, findFormer } from './former-token.ts'
-import { discard, findRedeemable } from './redeem-token.ts'
+import { type FormerNeeds, findForPassword } from './former-token.ts'
+import { discard } from './redeem-token.ts'
 
 interface Needs extends MetadataNeeds, FormerNeeds {
   changeUser: ChangeUser
@@ -23,8 +23,8 @@ interface Needs extends MetadataNeeds, FormerNeeds {
 }
 
 /**
- * Sets a new password for the holder of a reset token. It ends every session, and removes every link whose provider does
- * not vouch for the address, because a thief may have made it. Of concurrent resets with one token, the first write wins.
+ * Sets a new password for the holder of a token for a reset or of an invitation. It ends every session, and removes every link whose provider does
+ * not vouch for the address, because a thief may have made it. An invitation also verifies the address. Of concurrent resets with one token, the first write wins.
  * The token stays valid after a fault before that write.
  */
 export class ResetPassword {
@@ -38,10 +38,8 @@ export class ResetPassword {
     input: CausingRequest & { token: string; password: string; client?: string | null },
   ): Promise<{ email: Email; hasFactor: boolean }> {
     const { changeUser, hasher, policy, validatePassword, clock } = this.#needs
-    const found =
-      (await findRedeemable(this.#needs, 'reset_password', input.token)) ??
-      (await findFormer(this.#needs, 'reset_password', input.token))
-    if (!found?.user.isActive) throw new Refusal('RESET_PASSWORD_BAD_TOKEN')
+    const found = await findForPassword(this.#needs, input.token)
+    if (found === null) throw new Refusal('RESET_PASSWORD_BAD_TOKEN')
     const { token } = found
     const by = person(found.user, null)
 
@@ -54,14 +52,26 @@ export class ResetPassword {
     const outcome = await changeUser.execute(token.userId, (fresh) => {
       if (!fresh.isActive || !stands(token, fresh)) throw new Refusal('RESET_PASSWORD_BAD_TOKEN')
       const { user: vouched, dropped } = withVouchedAccounts(fresh)
-      const user = { ...endSessions(withPassword(vouched, hash), clock()), isOwnerProved: true }
+      const isInvited = token.purpose === 'invite'
+      const isVerified = fresh.isVerified || isInvited
+      const user = { ...endSessions(withPassword(vouched, hash), clock()), isOwnerProved: true, isVerified }
       const metadata = () => eventMetadata(this.#needs, input, by)
-      const event = accountEvent('password_reset', user, metadata())
+      const events: AccountEvent[] = isInvited
+        ? accepted(user, fresh, metadata)
+        : [accountEvent('password_reset', user, metadata())]
       const unlinked = dropped.map((link) => updatedEvent(user, { oauthUnlinked: link }, metadata()))
-      return { type: 'replace', user, events: [event, ...unlinked] }
+      return { type: 'replace', user, events: [...events, ...unlinked] }
     })
     if (outcome.type !== 'changed') throw new Refusal('RESET_PASSWORD_BAD_TOKEN')
     await discard(this.#needs, token)
     return { email: outcome.user.email, hasFactor: hasFactor(outcome.user) }
   }
+}
+
+/** The events of an accepted invitation: nobody has to be told that the first password is new. */
+function accepted(user: User, before: User, metadata: () => EventMetadata): AccountEvent[] {
+  const isNew = !before.isVerified
+  const changes = { password: true, ...(isNew && { isVerified: true }) } as const
+  const updated = updatedEvent(user, changes, metadata(), { sessionsEnded: true })
+  return isNew ? [updated, accountEvent('verified', user, metadata())] : [updated]
 }

@@ -20,7 +20,9 @@ interface Call {
 }
 
 /** The call for an event: its type, its user and its own data. */
-type EventCall<E extends AccountEvent> = E extends { readonly type: 'verification_requested' | 'factor_reset_started' }
+type EventCall<E extends AccountEvent> = E extends {
+  readonly type: 'verification_requested' | 'invited' | 'factor_reset_started'
+}
   ? never
   : Call & Omit<E, 'id' | keyof EventMetadata>
 
@@ -28,6 +30,13 @@ type EventCall<E extends AccountEvent> = E extends { readonly type: 'verificatio
 interface TokenCall extends Call {
   readonly type: 'verification_requested' | 'reset_requested'
   readonly token: string
+}
+
+/** The call that hands out the token with which a user chooses the first password. */
+interface InviteCall extends Call {
+  readonly type: 'invited'
+  readonly token: string
+  readonly expiresAt: Date
 }
 
 /** The call that hands out the token to stop the reset of the second factors. */
@@ -44,7 +53,7 @@ type Question =
   | (Call & { readonly type: 'password_chosen'; readonly password: string })
 
 /** A call of a handler. Each event is one, with its own data; only a request for a token has the token instead. */
-export type HandlerCall = EventCall<AccountEvent> | TokenCall | FactorResetCall | Question
+export type HandlerCall = EventCall<AccountEvent> | TokenCall | InviteCall | FactorResetCall | Question
 
 export type HandlerCallType = HandlerCall['type']
 

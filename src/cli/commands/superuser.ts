@@ -1,10 +1,7 @@
-import { isUtf8 } from 'node:buffer'
-import { createInterface } from 'node:readline/promises'
-import { Writable } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
 import { parseEmail } from '../../adapters/addresses/parse-email.ts'
 import { settingsFault } from '../../config/settings/schema/fault.ts'
 import { InvalidInput, Refusal } from '../../domain/refusal.ts'
+import { givenPassword, requireTerminal } from '../given-password.ts'
 import { type ExitCode, printed, remark, warn } from '../output.ts'
 import { type GlobalOptions, withUsers } from '../settings.ts'
 import { documentOf, newRequestId, refuseUnknown, rowOf } from './one-user.ts'
@@ -35,7 +32,7 @@ export async function createSuperuser(options: Options): Promise<ExitCode> {
       if (promoted.passwordHash === null) remark(advice)
       return 0
     }
-    const password = options.passwordStdin ? await readPassword() : await askForPassword()
+    const password = await givenPassword(options)
     try {
       const user = await users.createSuperuser.execute({ email, password, requestId, by })
       await printed(options, `created superuser ${user.email} (${user.id})`, documentOf(user))
@@ -63,36 +60,4 @@ export async function listSuperusers(options: GlobalOptions): Promise<ExitCode> 
     if (count === 0) remark('There are no superusers: superuser create makes one')
     return 0
   })
-}
-
-/** Reads standard input and removes only one newline at its end. */
-async function readPassword(): Promise<string> {
-  const bytes = await buffer(process.stdin)
-  if (!isUtf8(bytes)) throw new Error('the password on standard input is not UTF-8')
-  const text = bytes.toString()
-  return text.endsWith('\n') ? text.slice(0, -1) : text
-}
-
-function requireTerminal(): void {
-  if (!process.stdin.isTTY) throw new Error('there is no terminal to ask for the password: use --password-stdin')
-}
-
-/** Asks twice on the terminal, without echo. */
-async function askForPassword(): Promise<string> {
-  requireTerminal()
-  const password = await ask('Password: ')
-  if ((await ask('Again: ')) !== password) throw new Error('the two passwords differ')
-  return password
-}
-
-async function ask(question: string): Promise<string> {
-  const silence = new Writable({ write: (_chunk, _encoding, done) => done() })
-  const terminal = createInterface({ input: process.stdin, output: silence, terminal: true })
-  process.stderr.write(question)
-  try {
-    return await terminal.question('')
-  } finally {
-    terminal.close()
-    process.stderr.write('\n')
-  }
 }

@@ -9,6 +9,8 @@ import { ListUsers } from '../../application/accounts/list-users.ts'
 import { PromoteUser } from '../../application/accounts/promote-user.ts'
 import { ReadUser } from '../../application/accounts/read-user.ts'
 import { RegisterUser } from '../../application/accounts/register-user.ts'
+import { CreateUser } from '../../application/administration/create-user.ts'
+import { InviteUser } from '../../application/administration/invite-user.ts'
 import { ChangeUser } from '../../application/change-user.ts'
 import { DeliverTokens } from '../../application/deliveries/deliver-tokens.ts'
 import { RelayEvents } from '../../application/deliveries/relay-events.ts'
@@ -59,6 +61,7 @@ const classes = {
   checkResetToken: CheckResetToken,
   confirmTotp: ConfirmTotp,
   createSuperuser: CreateSuperuser,
+  createUser: CreateUser,
   deleteUser: DeleteUser,
   deliverTokens: DeliverTokens,
   discardDeliveries: DiscardDeliveries,
@@ -66,6 +69,7 @@ const classes = {
   exportUser: ExportUser,
   finishLogin: FinishLogin,
   finishOAuth: FinishOAuth,
+  inviteUser: InviteUser,
   issueResetToken: IssueResetToken,
   keepFactors: KeepFactors,
   linkOAuth: LinkOAuth,

@@ -67,6 +67,7 @@ export function pageFor(purpose: LinkPurpose, { mail }: Pick<Settings, 'mail'>, 
     case 'verify_email':
       return verify ?? `${publicUrl}/account/verify`
     case 'reset_password':
+    case 'invite':
       return reset ?? `${publicUrl}/account/reset`
     case 'keep_factors':
       return keepFactors ?? `${publicUrl}/account/factors`

@@ -90,7 +90,6 @@ export function portsOf(settings: Settings, opened: Opened) {
     secondFactor: settings.security.secondFactor,
     newAddressTokens: settings.security.confirmEmailChange ? { tokens, keyRing, clock, lifetimes } : null,
     validatePassword: passwordValidation({ eventHandlers, tenant, clock, newId }),
-    verifiesNewUsers: settings.mail.url !== 'off' && settings.mail.verifyOnRegister,
     reportsUnchanged: settings.users.reportsUnchanged,
     requiresSession: settings.verification.requiresSession,
     maxOpenJourneys,
@@ -132,5 +131,6 @@ export function userPortsOf(
     users: presentUsers(users, { fieldRules, clock: opened.clock }),
     fieldRules,
     policy,
+    verifiesNewUsers: settings.mail.url !== 'off' && settings.mail.verifyOnRegister,
   }
 }

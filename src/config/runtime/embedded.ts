@@ -2,6 +2,7 @@ import { newToken } from '../../adapters/crypto/derived-keys.ts'
 import { functionHandlers } from '../../adapters/events/function-handlers.ts'
 import { type Handlers, meantHandler, misnamedHandlers, questionNames } from '../../adapters/events/handlers.ts'
 import { type CheckedAccounts, checkedAccounts } from '../../adapters/http/checked-accounts.ts'
+import { type CheckedAdmin, checkedAdmin } from '../../adapters/http/checked-admin.ts'
 import { createLog, type Logger } from '../../adapters/logging/log.ts'
 import { printLine } from '../../adapters/logging/print-line.ts'
 import { type OpenOwnStore, type OwnStore, ownBackend } from '../../adapters/stores/own-store.ts'
@@ -55,11 +56,13 @@ export interface PortcullisOptions {
 export interface Portcullis {
   /** The use cases of the only tenant. Throws a `RangeError` if there are several; use `withTenant`. */
   readonly accounts: Accounts
+  /** The acts of those who manage the users of the only tenant. Throws as `accounts`. */
+  readonly admin: CheckedAdmin
   /**
    * Opens the tenant if necessary, keeps it open and does `work`. Rejects with a `RangeError` if the tenant does not
    * exist, and with `Unavailable` if it is disabled or cannot be opened.
    */
-  withTenant<R>(id: string, work: (accounts: Accounts) => Promise<R>): Promise<R>
+  withTenant<R>(id: string, work: (accounts: Accounts, admin: CheckedAdmin) => Promise<R>): Promise<R>
   /** Ends running deliveries and closes the stores. Later calls reject with `Unavailable`. */
   close(): Promise<void>
 }
@@ -108,14 +111,20 @@ export async function openPortcullis(given: object = {}, options: PortcullisOpti
   // The only tenant stays open until `close`.
   const only = settings.tenants.by === undefined ? await directory.inspect(defaultTenant, async (one) => one) : null
   const accounts = only && accountsOf(only)
+  const admin = only && adminOf(only)
+  const several = () => new RangeError('there are several tenants: use withTenant')
   const portcullis: Portcullis = {
     get accounts(): Accounts {
-      if (accounts === null) throw new RangeError('there are several tenants: use withTenant')
+      if (accounts === null) throw several()
       return accounts
+    },
+    get admin(): CheckedAdmin {
+      if (admin === null) throw several()
+      return admin
     },
     async withTenant(id, work) {
       if (!directory.knows(id)) throw new RangeError(`there is no tenant ${id}`)
-      return directory.use(id, (tenant) => work(accountsOf(tenant)))
+      return directory.use(id, (tenant) => work(accountsOf(tenant), adminOf(tenant)))
     },
     close: () => directory.close(graceSeconds),
   }
@@ -166,6 +175,10 @@ function accountsOf(tenant: Tenant): Accounts {
     limits: tenant.ports.limits,
     deviceTokens: tenant.ports.deviceTokens,
   }
+}
+
+function adminOf(tenant: Tenant): CheckedAdmin {
+  return whileReady(tenant, checkedAdmin(tenant.useCases))
 }
 
 function thrown(fault: unknown): void {

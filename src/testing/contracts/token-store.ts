@@ -28,6 +28,7 @@ export function tokenStoreContract({ on, onNew, assertSwept }: Cases<TokenStore>
       ['verify_email', { email }],
       ['reset_password', { email, passwordVersion: 12 }],
       ['change_email', { email, generation: 1_764_204_000_000, newEmail }],
+      ['invite', { email, passwordVersion: 1 }],
       ['keep_factors', { email, resetAt: 1_764_204_000_000 }],
     ] as const) {
       const token = await stored(store, clock, { purpose, fact })

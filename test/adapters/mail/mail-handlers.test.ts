@@ -84,6 +84,19 @@ describe('mail as a handler', () => {
     }
   })
 
+  it('invites to the page of a reset, with the time at which the link ends', async () => {
+    const { own, sent } = handlers()
+    const expiresAt = new Date('2026-12-05T10:00:00Z')
+    await own.call(aCall('invited', { token: 'abc', expiresAt }, false), 1)
+    await own.call(aCall('invited', { token: 'abc', expiresAt, context: { ...context, languages: ['en'] } }, false), 1)
+    expect(sent.map(({ id, to, subject }) => [id, to, subject])).to.deep.equal([
+      ['event-1.invitation', ada, 'Ihr neues Konto'],
+      ['event-1.invitation', ada, 'Your new account'],
+    ])
+    expect(sent[0]?.text).to.contain('/invite#token=abc').and.contain('05.12.2026, 10:00 UTC')
+    expect(sent[1]?.text).to.contain('/invite#token=abc').and.contain('5 Dec 2026, 10:00 UTC')
+  })
+
   it('tells about changes of the account, about a new address at the old one', async () => {
     const link = { provider: 'google', accountEmail: 'ada@gmail.example' }
     const previousEmail = 'old@example.com' as Email
@@ -103,6 +116,8 @@ describe('mail as a handler', () => {
       [updated({ factorAdded: 'totp' }), [['secondFactorChanged', ada]]],
       [updated({ recoveryCodeUsed: 2 }), [['secondFactorChanged', ada]]],
       [updated({ factorsKept: true }), [['secondFactorChanged', ada]]],
+      [aCall('invited', { token: 'xyz', expiresAt: new Date() }, false), [['invitation', ada]]],
+      [updated({ password: true, isVerified: true }), []],
       [aCall('factor_reset_started', { token: 'xyz', removesAt: new Date() }, false), [['secondFactorReset', ada]]],
       [aCall('second_factor_refused', { traits }), [['secondFactorRefused', ada]]],
       [aCall('second_factor_refused', { traits }, false), []],
@@ -169,6 +184,7 @@ describe('mail as a handler', () => {
     const calls = {
       verify: aCall('verification_requested', { token: 'a' }, false),
       reset: aCall('reset_requested', { token: 'a' }),
+      invitation: aCall('invited', { token: 'a', expiresAt: new Date() }, false),
       passwordChanged: aCall('password_reset'),
       addressChanged: updated({ email: ada, previousEmail: 'old@example.com' as Email }),
       accountLinked: updated({ oauthLinked: { provider: 'acme', accountEmail: 'a' } }),

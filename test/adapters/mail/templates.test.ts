@@ -41,7 +41,7 @@ describe('the templates of messages', () => {
         const isOfAccount = name === 'accountLinked' || name === 'accountUnlinked'
         const needed = [fields.email, ...(isOfAccount ? ['Google', fields.account] : [])]
         const hasLife = name === 'verify' || name === 'reset'
-        const isLinked = hasLife || name === 'secondFactorReset'
+        const isLinked = hasLife || name === 'secondFactorReset' || name === 'invitation'
         for (const one of [...needed, ...(isLinked ? [link] : []), ...(hasLife ? ['24'] : [])]) {
           expect(text).to.contain(one)
           expect(unescaped(html)).to.contain(one)

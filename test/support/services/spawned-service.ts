@@ -16,6 +16,7 @@ export interface PrintedEvent {
   readonly changes?: Readonly<Record<string, unknown>>
   readonly traits?: Readonly<Record<string, unknown>>
   readonly removes_at?: string
+  readonly expires_at?: string
 }
 
 export const executable = fileURLToPath(new URL('../../../dist/portcullis.js', import.meta.url))

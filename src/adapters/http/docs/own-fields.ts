@@ -12,6 +12,7 @@ interface ObjectSchema {
 
 const taken: Readonly<Record<keyof typeof doors, RefusalCode>> = {
   registration: 'REGISTER_FIELD_ALREADY_EXISTS',
+  creation: 'REGISTER_FIELD_ALREADY_EXISTS',
   ownChange: 'UPDATE_USER_FIELD_ALREADY_EXISTS',
   anyChange: 'UPDATE_USER_FIELD_ALREADY_EXISTS',
 }
@@ -34,7 +35,7 @@ function described(endpoint: Endpoint, rules: FieldRules): Endpoint {
   const isUnique = written.some(({ unique }) => unique !== null)
   return {
     ...own,
-    body: taking(body, written, ownFields === 'registration', rules),
+    body: taking(body, written, doors[ownFields].isRegistration, rules),
     refusals: isUnique ? [...refusals, taken[ownFields]] : refusals,
   }
 }

@@ -5,9 +5,10 @@ import { requireLevel } from '../../../application/factors/level.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { routes } from '../routes.ts'
 import { AccountsSchema, accountBody, UpdateMeBody, UpdateUserBody, UserSchema, userBody } from '../schemas.ts'
+import { type CreationUse, creationEndpoints } from './creation.ts'
 import { type SessionUse, sessionEndpoints, target } from './sessions.ts'
 
-export interface Use extends SessionUse {
+export interface Use extends SessionUse, CreationUse {
   changeAccount: ChangeAccount
   changeOwnAccount: ChangeOwnAccount
   deleteUser: DeleteUser
@@ -57,6 +58,7 @@ export const usersRouter: Router<Use> = {
       },
     }),
     ...sessionEndpoints,
+    ...creationEndpoints,
     endpoint(routes.users.read, {
       operationId: 'users:user',
       summary: 'Read an account',

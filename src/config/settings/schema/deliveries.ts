@@ -48,6 +48,7 @@ export const events = Type.Object({
 const descriptions: Readonly<Record<MessageName, string>> = {
   verify: 'The link that verifies an address.',
   reset: 'The link to choose a new password.',
+  invitation: 'The link to choose the first password, for a user whom somebody else has created.',
   passwordChanged: 'The notice of a new or removed password.',
   addressChanged: 'The notice of a new address, to the old one.',
   accountLinked: 'The notice of a linked account.',
