@@ -56,9 +56,13 @@ async function userByQuestion({ authorization, cookie }, level) {
 
 /**
  * Middleware that sets `req.user`, or answers 401 or 403. With `optional`, `req.user` may be `null`. With `level: 2`, the login needs
- * two factors.
+ * two factors. Throws for unknown demands, such as `Level` or the level `'2'`, which would let everybody in.
  */
-export function currentUser({ verified = false, superuser = false, optional = false, level = 1 } = {}) {
+export function currentUser(demands = {}) {
+  const { verified = false, superuser = false, optional = false, level = 1, ...unknown } = demands
+  if (typeof demands !== 'object' || ![1, 2].includes(level) || Object.keys(unknown).length > 0) {
+    throw new TypeError('currentUser takes verified, superuser, optional, and level, which is 1 or 2')
+  }
   return async (req, res, next) => {
     const [, token = ''] = /^bearer +(\S+)$/i.exec(req.headers.authorization ?? '') ?? []
     const byKeys = issuer && token.split('.').length === 3 && !verified && !superuser

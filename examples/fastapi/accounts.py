@@ -62,12 +62,14 @@ def user_by_question(request: Request, level: int) -> SimpleNamespace | None:
 
 
 def current_user(
-    active: bool = True, verified: bool = False, superuser: bool = False, optional: bool = False, level: int = 1
+    *, active: bool = True, verified: bool = False, superuser: bool = False, optional: bool = False, level: int = 1
 ):
     """A dependency whose value is the user. `active` is there for fastapi-users: nobody else is ever logged in.
 
-    With level=2, the login needs two factors.
+    With level=2, the login needs two factors. Other values than 1 and 2, such as "2", would let everybody in.
     """
+    if level is True or level not in (1, 2):
+        raise ValueError("level must be 1 or 2")
 
     def dependency(request: Request, credentials=Depends(bearer)) -> SimpleNamespace | None:
         token = credentials.credentials if credentials else ""

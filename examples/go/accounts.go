@@ -122,8 +122,11 @@ type Need struct {
 
 type userKey struct{}
 
-// Require answers 401 or 403 to others. UserFrom returns the user in the handler.
+// Require answers 401 or 403 to others. UserFrom returns the user in the handler. It panics for another level than 1 and 2, or none.
 func Require(need Need, handler http.HandlerFunc) http.HandlerFunc {
+	if need.Level < 0 || need.Level > 2 {
+		panic("Need.Level must be 1 or 2")
+	}
 	return func(response http.ResponseWriter, request *http.Request) {
 		user, err := userOf(request, need)
 		if user != nil && (need.Verified && !user.IsVerified || need.Superuser && !user.IsSuperuser) {

@@ -8,7 +8,13 @@ import { keySetName, keysIn } from '../../src/adapters/credentials/signing/key-s
 import { derivedKeys } from '../../src/adapters/crypto/derived-keys.ts'
 import { call, goodPassword, logIn, logInByCookie, register } from '../support/http/client.ts'
 import { environmentOf } from '../support/process/commands.ts'
-import { type NotesApp, type NotesExample, prepareNotesApps, startNotesApp } from '../support/project/notes-apps.ts'
+import {
+  acceptedSlips,
+  type NotesApp,
+  type NotesExample,
+  prepareNotesApps,
+  startNotesApp,
+} from '../support/project/notes-apps.ts'
 import { blocksOf, projectFile, tourOf } from '../support/project/readme-blocks.ts'
 import { goThrough } from '../support/project/readme-tour.ts'
 import { enrol } from '../support/scenes/enrol.ts'
@@ -305,6 +311,10 @@ describe('examples/fastapi, examples/express and examples/go', function () {
       expect((await remove(example, strong)).status, example).to.equal(204)
       expect((await remove(example, {})).status, example).to.equal(401)
     }
+  })
+
+  it('refuse a slip in what a route demands, which would let everybody in', async () => {
+    for (const example of examples) expect(await acceptedSlips(example), example).to.equal('')
   })
 
   it('accept a token after the logout until its end by the keys, and at no time where the service decides', async () => {

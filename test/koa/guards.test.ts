@@ -88,6 +88,26 @@ describe('guards in a host app', () => {
     })
   })
 
+  it('refuse a slip in their demands, which would let everybody in', async () => {
+    const guards: KoaAccounts[] = []
+    const service = await startKoaApp({
+      settings: { stores: { users: { kind: 'memory' } }, secret: goodSecret },
+      compose: (_, accounts) => void guards.push(accounts),
+    })
+    const slips: unknown[] = [{ level: '2' }, { level: 3 }, { level: true }, { level: undefined }, { Level: 2 }, 2]
+    for (const slip of slips as Demands[]) {
+      // wrong on purpose, as in an app in JavaScript
+      for (const { requireUser, requireVerified, requireSuperuser } of guards) {
+        for (const guard of [requireUser, requireVerified, requireSuperuser])
+          expect(() => guard(slip), JSON.stringify(slip)).to.throw(
+            TypeError,
+            'a guard takes { level: 1 } or { level: 2 }',
+          )
+      }
+    }
+    await service.stop()
+  })
+
   it('demand a login with two factors where the app or the settings say so', async () => {
     const { bearer, email } = people.verified
     expect(seen(await get('/for-users-with-two', { bearer }))).to.deep.equal(refused(403, 'SECOND_FACTOR_REQUIRED'))

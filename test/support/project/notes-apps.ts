@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process'
-import { cp } from 'node:fs/promises'
+import { cp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { eventually } from '../eventually.ts'
@@ -55,6 +55,57 @@ async function expressExample(): Promise<string> {
   })
   for (const name of ['accounts.js', 'app.js']) await cp(join(source, name), join(folder, name))
   return folder
+}
+
+/** Snippets that call the guard of an example with each slip, and print a line for each one that it accepts. */
+const slips: Readonly<Record<NotesExample, string>> = {
+  express: `import { currentUser } from './accounts.js'
+    const slips = [{ level: '2' }, { level: 3 }, { level: 0 }, { level: true }, { level: null }, { Level: 2 }, { superUser: true }, 2]
+    for (const slip of slips) {
+      try { currentUser(slip) } catch { continue }
+      console.log(slip)
+    }
+    currentUser(), currentUser({ level: 1 }), currentUser({ level: 2, verified: true, superuser: true, optional: true })`,
+  fastapi: `from accounts import current_user
+for level in ["2", 3, 0, True, None]:
+    try: current_user(level=level)
+    except ValueError: continue
+    print(level)
+try: print(current_user(2))
+except TypeError: pass
+current_user(), current_user(level=1), current_user(active=True, level=2)`,
+  go: `package main
+import "net/http"
+func answer(http.ResponseWriter, int, any) {}
+func try(level int) {
+	defer func() { recover() }()
+	Require(Need{Level: level}, nil)
+	println("accepted", level)
+}
+func main() {
+	try(3)
+	try(-1)
+	Require(Need{}, nil)
+	Require(Need{Level: 1}, nil)
+	Require(Need{Level: 2}, nil)
+}`,
+}
+
+/** The slips that the guard of an example accepts, one a line. */
+export async function acceptedSlips(example: NotesExample): Promise<string> {
+  const env = environmentOf({ ...goFolders, PYTHONDONTWRITEBYTECODE: '1', HOME: scratchFolder() })
+  const start = async (cwd: string, command: string, ...args: readonly string[]) => {
+    const { stdout, stderr } = await run(command, args, { cwd, env })
+    return stdout + stderr
+  }
+  const source = join(projectRoot, 'examples', example)
+  if (example === 'express')
+    return start(await expressExample(), process.execPath, '--input-type=module', '-e', slips.express)
+  if (example === 'fastapi') return start(source, await pythonOfExample(), '-c', slips.fastapi)
+  const folder = scratchFolder()
+  for (const name of ['accounts.go', 'keys.go', 'go.mod', 'go.sum']) await cp(join(source, name), join(folder, name))
+  await writeFile(join(folder, 'main.go'), slips.go)
+  return start(folder, 'go', 'run', '.')
 }
 
 /** Starts an example as its README does, with other addresses. `issuer: null` leaves the variable out. */

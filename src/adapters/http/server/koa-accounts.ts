@@ -22,6 +22,7 @@ export interface Demands {
 /** Calls the next middleware, or answers like our routes: 401, 403, 503, or 404 for an unknown tenant. */
 export type Guard = Middleware<SignedIn>
 
+/** Each guard throws a `TypeError` for other demands than a level of 1 or 2. */
 export interface KoaAccounts {
   /**
    * Answers the paths of our routers, with any method, exactly as the service does. Other requests go to the next middleware
@@ -63,7 +64,8 @@ export function accountsInKoa({ tenants, routing, paths, ...needs }: Needs): Koa
     return isOurs(ctx) ? apart(ctx, () => answer(ctx, () => answerTenant(ctx))) : next()
   }
 
-  function guard({ level = 1 }: Demands, admits: (user: User) => boolean): Guard {
+  function guard(demands: Demands, admits: (user: User) => boolean): Guard {
+    const level = levelIn(demands)
     return async (ctx, next) => {
       const started = performance.now()
       const found: Found = {}
@@ -98,6 +100,15 @@ export function accountsInKoa({ tenants, routing, paths, ...needs }: Needs): Koa
     requireVerified: (demands = {}) => guard(demands, ({ isVerified }) => isVerified),
     requireSuperuser: (demands = {}) => guard(demands, ({ isSuperuser }) => isSuperuser),
   }
+}
+
+/** Throws for a slip of the app, such as `{ level: '2' }`. Otherwise the guard would let everybody in. */
+function levelIn(demands: Demands): 1 | 2 {
+  const isRight = ([name, value]: [string, unknown]): boolean => name === 'level' && (value === 1 || value === 2)
+  if (typeof demands !== 'object' || !Object.entries(demands).every(isRight)) {
+    throw new TypeError('a guard takes { level: 1 } or { level: 2 }, and nothing else')
+  }
+  return demands.level ?? 1
 }
 
 interface Admission extends Required<Demands> {
