@@ -46,11 +46,13 @@ async function userByQuestion({ authorization, cookie }, level) {
   const headers = { ...(authorization && { authorization }), ...(cookie && { cookie }) }
   const signal = AbortSignal.timeout(2000)
   const answer = await fetch(`${accounts}/users/me${level === 2 ? '?level=2' : ''}`, { headers, signal }).catch(
-    (error) => error,
+    (cause) => {
+      throw new AccountsUnavailable('the accounts do not answer', { cause })
+    },
   )
   if (answer.status === 401) return null
   if (answer.status === 403) return (await answer.json()).detail ?? 'Forbidden'
-  if (answer.status !== 200) throw new AccountsUnavailable(`the accounts do not answer: ${answer.status}`)
+  if (answer.status !== 200) throw new AccountsUnavailable(`the accounts answer ${answer.status}`)
   return answer.json()
 }
 

@@ -1,4 +1,5 @@
 // Notes, which only their owners see. Users with a verified address write them, and superusers see all.
+import { STATUS_CODES } from 'node:http'
 import express from 'express'
 import { currentUser } from './accounts.js'
 
@@ -28,6 +29,13 @@ app.delete('/notes', currentUser({ level: 2 }), (req, res) => {
 
 app.get('/all-notes', currentUser({ superuser: true }), (_req, res) => {
   res.json(Object.fromEntries(notes))
+})
+
+/** Without this, Express answers an HTML page with the stack of the error. */
+app.use((error, _req, res, _next) => {
+  const { status = 500 } = error
+  if (status >= 500) console.error(error)
+  res.status(status).json({ detail: STATUS_CODES[status] })
 })
 
 const port = Number(process.env.PORT ?? 8000)
