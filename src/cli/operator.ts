@@ -18,6 +18,7 @@ import { settingsFault } from '../config/settings/schema/fault.ts'
 import type { Settings } from '../config/settings/schema/schema.ts'
 import type { TenantSettings } from '../config/settings/tenants.ts'
 import { emailKey } from '../domain/email.ts'
+import { factorsSince } from '../domain/factors.ts'
 import type { User } from '../domain/user.ts'
 import { orClose } from '../lib/closing.ts'
 import { timers } from '../lib/timers.ts'
@@ -186,8 +187,9 @@ export async function openOperator(
           keyRing: keyRingOf(master, tenant),
           figures: settings.limits,
         })
-        const { email, passwordVersion } = user
-        return await readLimits.execute({ account: emailKey(email), passwordVersion, client })
+        const { email, passwordVersion, factors } = user
+        const ofUser = { account: emailKey(email), passwordVersion, factorsSince: factorsSince(factors) }
+        return await readLimits.execute({ ...ofUser, client })
       } finally {
         await close()
       }

@@ -63,6 +63,10 @@ export function levelOf({ methods }: { readonly methods: readonly string[] }): 1
 export const hasFactor = ({ factors }: { readonly factors: Factors }): boolean =>
   factors.totp !== null || factors.passkeys.length > 0
 
+/** When the oldest factor was added, which also names this set of factors: one that is added after a reset has another time. */
+export const factorsSince = ({ totp, passkeys }: Factors): number =>
+  Math.min(...[totp, ...passkeys].flatMap((one) => one?.addedAt ?? []))
+
 /** The name of `Factors.passkeyHandle` among the keys by which users are found. No field can have it. */
 export const passkeyHandleKey = ':passkey'
 

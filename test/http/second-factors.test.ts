@@ -4,7 +4,7 @@ import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { anAddress, cookiesOf, empty, notFound, refused, seen } from '../support/http/answers.ts'
 import { call, goodPassword, logIn, register } from '../support/http/client.ts'
 import { tokenOf } from '../support/scenes/app-sign-in.ts'
-import { challenged, codeOf, type Enrolled, enrolled, prove } from '../support/scenes/factors.ts'
+import { challenged, codeOf, type Enrolled, enrolFactor, enrolled, prove } from '../support/scenes/factors.ts'
 import { resetToken } from '../support/scenes/one-time-tokens.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
 
@@ -157,6 +157,16 @@ describe('second factors', () => {
     expect([...statuses]).to.deep.equal([400, 429])
     const { challenge } = await challenged(url, user.email)
     expect((await prove(url, { challenge, code: codeFor(user) })).status).to.equal(429)
+
+    const { bearer } = user
+    expect((await call(url, 'DELETE', '/users/me/factors/totp', { bearer })).status).to.equal(204)
+    const anew = await enrolFactor(url, user.email, now)
+    pass(30)
+    const fresh = await challenged(url, user.email)
+    expect(seen(await prove(url, { challenge: fresh.challenge, code: wrongCodeOf(anew) })), 'a new app').to.deep.equal(
+      wrong,
+    )
+    expect((await prove(url, { challenge: fresh.challenge, code: codeFor(anew) })).status).to.equal(200)
   })
 
   it('take a recovery code once, however it is typed, and write an event', async () => {

@@ -151,7 +151,7 @@ export default [
   {
     title: 'wrong codes of strangers are not counted',
     file: 'src/application/limits/counted-limits.ts',
-    text: "[counterOf(this.#needs, 'factorsPerAccount', account), closing()]",
+    text: "[counterOf(this.#needs, 'factorsPerAccount', account, since), closing()]",
     replacement: '[closing()]',
     tests: ['test/application/limits/counted-limits.test.ts'],
     only: 'the wrong codes of strangers',

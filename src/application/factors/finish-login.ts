@@ -1,7 +1,7 @@
 import { type Actor, nobody, person } from '../../domain/actor.ts'
 import { emailKey } from '../../domain/email.ts'
 import { accountEvent } from '../../domain/events.ts'
-import { twoFactors } from '../../domain/factors.ts'
+import { factorsSince, twoFactors } from '../../domain/factors.ts'
 import { jsonId } from '../../domain/ids.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { unknownTraits } from '../../domain/session.ts'
@@ -80,8 +80,9 @@ export class FinishLogin {
     }
     let proved: Proved | null
     try {
-      const attempt = { client, device, account: emailKey(found.email), passwordVersion: found.passwordVersion }
-      proved = await needs.limits.factor(attempt, prove)
+      const { email, passwordVersion, factors } = found
+      const ofUser = { account: emailKey(email), passwordVersion, factorsSince: factorsSince(factors) }
+      proved = await needs.limits.factor({ ...ofUser, client, device }, prove)
     } catch (thrown) {
       await needs.challenges.giveBack(held, false)
       throw thrown

@@ -71,16 +71,19 @@ export class CountedLimits implements Limits {
   }
 
   async factor<R>(
-    { account, device, passwordVersion }: FactorAttempt,
+    { account, device, passwordVersion, factorsSince }: FactorAttempt,
     verify: () => Promise<R | null>,
   ): Promise<R | null> {
     const deviceId = device === null ? null : this.#needs.deviceTokens.idOf(device, account)
+    const since = String(factorsSince)
     const closing = (...ofDevices: readonly string[]) =>
-      counterOf(this.#needs, 'factorsBeforeClosing', account, String(passwordVersion), ...ofDevices)
-    const strangers = [counterOf(this.#needs, 'factorsPerAccount', account), closing()]
+      counterOf(this.#needs, 'factorsBeforeClosing', account, since, String(passwordVersion), ...ofDevices)
+    const strangers = [counterOf(this.#needs, 'factorsPerAccount', account, since), closing()]
     // A thief of the password may have many device tokens, so all of them have one closing.
     const known =
-      deviceId === null ? null : [counterOf(this.#needs, 'factorsPerAccount', account, deviceId), closing(knownDevices)]
+      deviceId === null
+        ? null
+        : [counterOf(this.#needs, 'factorsPerAccount', account, since, deviceId), closing(knownDevices)]
     const taken = await this.#takeKnown(known, strangers, 'factorsBeforeClosing')
     try {
       const verified = await verify()

@@ -25,6 +25,8 @@ export interface FactorAttempt extends Caller {
   readonly account: EmailKey
   /** A new password opens a step that was closed. */
   readonly passwordVersion: number
+  /** Of the present factors. The wrong codes for those that are gone do not count. In milliseconds since 1970. */
+  readonly factorsSince: number
 }
 
 export interface TokenDemand {

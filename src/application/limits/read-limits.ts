@@ -39,6 +39,7 @@ const purposes = ['reset_password', 'verify_email', 'change_email'] as const sat
 interface Subject {
   readonly account: EmailKey
   readonly passwordVersion: number
+  readonly factorsSince: number
   readonly client: string | null
 }
 
@@ -51,18 +52,20 @@ export class ReadLimits {
 
   /**
    * @param input.passwordVersion that of the user, since a new password opens a step that was closed
+   * @param input.factorsSince that of the user, since other factors have other counters
    * @param input.client an IPv4 or IPv6 address; `null`: the counters of clients are left out, because their keys are hashes
    */
-  async execute({ account, passwordVersion, client }: Subject): Promise<readonly LimitState[]> {
+  async execute({ account, passwordVersion, factorsSince, client }: Subject): Promise<readonly LimitState[]> {
     const needs = this.#needs
     const mailbox = mailboxKey(account)
+    const since = String(factorsSince)
     const shared = [
       ['passwordsPerAccount'],
-      ['factorsBeforeClosing', String(passwordVersion)],
+      ['factorsBeforeClosing', since, String(passwordVersion)],
       ['challengesPerAccount'],
     ] as const
     const states = [
-      this.#read(counterOf(needs, 'factorsPerAccount', account), 'strangers'),
+      this.#read(counterOf(needs, 'factorsPerAccount', account, since), 'strangers'),
       ...shared.flatMap(([limit, ...subject]) => [
         this.#read(counterOf(needs, limit, account, ...subject), 'strangers'),
         this.#read(counterOf(needs, limit, account, ...subject, knownDevices), 'devices'),

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { derivedKeys } from '../../../src/adapters/crypto/derived-keys.ts'
 import { deviceTokens } from '../../../src/adapters/crypto/device-tokens.ts'
 import { CountedLimits } from '../../../src/application/limits/counted-limits.ts'
-import type { PasswordAttempt, TokenDemand } from '../../../src/application/limits/limits.ts'
+import type { FactorAttempt, PasswordAttempt, TokenDemand } from '../../../src/application/limits/limits.ts'
 import type { Attack } from '../../../src/application/limits/report-attack.ts'
 import type { EmailKey } from '../../../src/domain/email.ts'
 import { LimitReached, Refusal } from '../../../src/domain/refusal.ts'
@@ -468,8 +468,12 @@ describe('the limits of requests', () => {
 describe('the limits of second factors', () => {
   function factorScene(figures: { readonly factorsPerAccount: number; readonly factorsBeforeClosing: number }) {
     const { limits, clock, devices } = scene(figures)
-    const tries = async (right: boolean, device: string | null = null, passwordVersion = 1): Promise<string> => {
-      const tried = { client: '192.0.2.1', device, account: ada, passwordVersion }
+    const tries = async (
+      right: boolean,
+      device: string | null = null,
+      of: Partial<FactorAttempt> = {},
+    ): Promise<string> => {
+      const tried = { client: '192.0.2.1', device, account: ada, passwordVersion: 1, factorsSince: 1, ...of }
       try {
         return (await limits.factor(tried, async () => (right ? 'right' : null))) ?? 'wrong'
       } catch (thrown) {
@@ -505,6 +509,17 @@ describe('the limits of second factors', () => {
     expect(await times(2, () => tries(false, another()))).to.deep.equal(['wrong', 'wrong'])
   })
 
+  it('count the wrong codes for the present factors only, not those before a reset', async () => {
+    const { tries, owner } = factorScene({ factorsPerAccount: 2, factorsBeforeClosing: 2 })
+    const afterReset = { factorsSince: 2 }
+    for (const device of [null, owner]) {
+      expect(await times(2, () => tries(false, device))).to.deep.equal(['wrong', 'wrong'])
+      expect(await tries(true, device)).to.match(/^factors/)
+      expect(await times(2, () => tries(false, device, afterReset))).to.deep.equal(['wrong', 'wrong'])
+      expect(await tries(true, device, afterReset)).to.match(/^factors/)
+    }
+  })
+
   it('count the challenges of an account, and those of known browsers apart', async () => {
     const { limits, clock, devices } = scene({ challengesPerAccount: 2 })
     const open = (device: string | null = null) => limits.challenge({ account: ada, device })
@@ -531,6 +546,6 @@ describe('the limits of second factors', () => {
     clock.advance(900)
     await wrongCodes()
     expect(await tries(true)).to.match(/^factorsBeforeClosing/)
-    expect(await tries(true, null, 2)).to.equal('right')
+    expect(await tries(true, null, { passwordVersion: 2 })).to.equal('right')
   })
 })

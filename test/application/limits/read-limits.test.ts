@@ -44,7 +44,7 @@ function scene() {
       limits.password({ client: by, device, account: ada, requestId: 'request-1' }, async () => null),
     /** Each state in a line, with the seconds until its end. */
     async read(by: string | null = null): Promise<string[]> {
-      const states = await readLimits.execute({ account: ada, passwordVersion: 1, client: by })
+      const states = await readLimits.execute({ account: ada, passwordVersion: 1, factorsSince: 1, client: by })
       return states.map(({ limit, of, purpose, points, most, isReached, until }) => {
         const left = (until.getTime() - clock().getTime()) / 1000
         const subject = [limit, of, ...(purpose === null ? [] : [purpose])].join(' ')
@@ -72,7 +72,7 @@ describe('the state of the limits', () => {
   it('is that of the second factors, of strangers and of known browsers', async () => {
     const { limits, device, read } = scene()
     const tries = (by: string | null) =>
-      limits.factor({ client, device: by, account: ada, passwordVersion: 1 }, async () => null)
+      limits.factor({ client, device: by, account: ada, passwordVersion: 1, factorsSince: 1 }, async () => null)
     await tries(null)
     await tries(device())
     await limits.challenge({ account: ada, device: device() })
