@@ -56,7 +56,7 @@ export function authRouter({ name, transport, loginField = null, hasFactors = fa
           })
           // By a form, any page could replace the visitor's device cookie.
           const known = isForeign() ? null : deviceCookie
-          return loginReply(backend, result, { deviceCookie: known, browserCookie, browser })
+          return loginReply(backend, result, { hasFactors, deviceCookie: known, browserCookie, browser })
         },
       }),
       endpoint(routes.auth.logout, {

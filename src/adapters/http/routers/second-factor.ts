@@ -65,7 +65,8 @@ async function replyTo(
 ): Promise<Reply> {
   const browser = backend.transport.isAmbient ? browserCookie.read(cookie) : null
   const result = await logIn({ backend, requestId, languages, caller, traits: traits(), browser })
-  return loginReply(backend, result, { deviceCookie: isForeign() ? null : deviceCookie, browserCookie, browser })
+  const known = isForeign() ? null : deviceCookie
+  return loginReply(backend, result, { hasFactors: true, deviceCookie: known, browserCookie, browser })
 }
 
 /** The second request of a login of this backend, for users with a second factor. */

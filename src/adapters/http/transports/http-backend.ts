@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Backend, CandidateCredential } from '../../../application/sign-in/authenticate.ts'
 import type { LoginResult } from '../../../application/sign-in/complete-login.ts'
-import { Refusal, type RefusalCode } from '../../../domain/refusal.ts'
+import { Refusal, type RefusalCode, Unavailable } from '../../../domain/refusal.ts'
 import { isAppOrigin } from '../../../lib/origins.ts'
 import { errorReply } from '../errors.ts'
 import type { Reply } from '../reply.ts'
@@ -13,7 +13,9 @@ export interface HttpBackend extends Backend {
   readonly transport: Transport
 }
 
-interface LoginCookies {
+interface Answering {
+  /** Whether a route takes the second factor. */
+  readonly hasFactors: boolean
   /** `null` leaves the browser as it is. */
   readonly deviceCookie: DeviceCookie | null
   readonly browserCookie: BrowserCookie
@@ -21,10 +23,11 @@ interface LoginCookies {
   readonly browser: string | null
 }
 
-/** The answer to a login. Only a granted one makes the browser known. */
-export function loginReply({ transport }: HttpBackend, result: LoginResult, cookies: LoginCookies): Reply {
-  const { deviceCookie, browserCookie, browser } = cookies
+/** The answer to a login. Only a granted one makes the browser known. Throws `Unavailable` where no route takes the second factor. */
+export function loginReply({ transport }: HttpBackend, result: LoginResult, answering: Answering): Reply {
+  const { hasFactors, deviceCookie, browserCookie, browser } = answering
   if (result.type === 'second_factor') {
+    if (!hasFactors) throw new Unavailable('a user has a second factor, and routers.factors.enabled is off')
     const { challenge, methods } = result
     const reply = errorReply(400, { code: secondFactorRequired, challenge, methods })
     return browser === null ? reply : browserCookie.addTo(reply, browser)

@@ -291,7 +291,8 @@ export const de: Texts = {
       Forbidden: 'Das ist nicht erlaubt.',
       'Not Found': 'Das gibt es nicht mehr.',
       TOO_MANY_REQUESTS: 'Zu viele Versuche. Bitte versuchen Sie es in $1 noch einmal.',
-      SERVICE_UNAVAILABLE: 'Der Dienst ist ausgelastet. Bitte versuchen Sie es gleich noch einmal.',
+      SERVICE_UNAVAILABLE:
+        'Der Dienst kann das gerade nicht. Bitte versuchen Sie es gleich noch einmal. Wenn es nicht hilft, sagen Sie es den Betreibern dieses Dienstes.',
     },
     rules: {
       too_long: `Das Passwort darf höchstens ${maxPasswordBytes} Bytes haben.`,

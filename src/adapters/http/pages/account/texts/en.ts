@@ -288,7 +288,8 @@ export const en = {
       Forbidden: 'This is not allowed.',
       'Not Found': 'This no longer exists.',
       TOO_MANY_REQUESTS: 'Too many attempts. Please try again in $1.',
-      SERVICE_UNAVAILABLE: 'The service is busy. Please try again in a moment.',
+      SERVICE_UNAVAILABLE:
+        'The service cannot do this now. Please try again in a moment. If it does not help, tell the operator of this service.',
     },
     /** The messages for a refused password, by the broken rule. */
     rules: {
