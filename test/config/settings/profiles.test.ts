@@ -99,6 +99,7 @@ describe('security.profile', () => {
     for (const file of [{ ...hardened, ...off }, { security: { secondFactor: 'required' } }]) {
       const [fault] = await folder.faults(file)
       expect(fault).to.deep.include({ path: 'security.secondFactor' })
+      expect(fault?.message).to.match(/: set routers\.factors\.enabled to true$/)
     }
   })
 

@@ -96,7 +96,7 @@ function* judgeVerification({ verification, backends }: Settings): Generator<Obj
 /** Nobody could add the factor that is demanded. */
 function* judgeFactors({ security, routers }: Settings): Generator<Objection> {
   if (security.secondFactor === 'optional' || routers.factors.enabled) return
-  const message = `cannot be ${security.secondFactor} while routers.factors.enabled is off, because nobody could add a factor`
+  const message = `cannot be ${security.secondFactor} while routers.factors.enabled is off, because nobody could add a factor: set routers.factors.enabled to true`
   yield ['security.secondFactor', message, ['routers.factors.enabled']]
 }
 
