@@ -46,6 +46,7 @@ const introduction = `# Errors
 Every error has the body \`{"detail": …}\`. A \`detail\` in capitals is a code that programs may rely on. Some codes come with a
 reason and the rule that was broken: \`{"detail": {"code": "…", "reason": "…", "rule": "…"}}\`. Programs may rely on the rule. The
 reason is English text for people, and its wording may change. The reason of a code with \`FIELD\` is the name of the field.
+A login that waits for a second factor has a challenge and methods in place of them ([second-factors.md](second-factors.md#log-in)).
 Only \`POST /account/token\` has another body: \`{"error", "error_description"}\` (RFC 6749 section 5.2).
 
 This page describes a service with one provider, \`<provider>\`, and with an [app](apps.md). A running service describes its own routes at
@@ -70,6 +71,7 @@ other than \`100-continue\` gets 417 without a body, and the service ignores \`U
 ## How to fix common errors
 
 - **503**: try again after \`Retry-After\` seconds. A tenant with wrong settings answers 503 until an operator corrects them.
+  So does the login of a user with a [second factor](second-factors.md) while \`routers.factors.enabled\` is off.
 - **429**: try again after \`Retry-After\` seconds. [limits.md](limits.md) has the limits. An answer without this header
   comes from a proxy in front of the service.
 - **403 on a page of yours**, for a request that any visitor may send: add the origin of the page to
@@ -200,6 +202,7 @@ function shown(text: string, name = '<provider>'): string {
 function wording(detail: unknown): string {
   if (typeof detail === 'string') return `\`${detail}\``
   if (Array.isArray(detail)) return 'a list, see below'
-  const { code } = detail as { code: string } // safe: the third and last form of a detail
-  return `\`${code}\` with \`reason\` and \`rule\``
+  const { code, ...others } = detail as { code: string } // safe: the third and last form of a detail
+  const members = Object.keys(others).map((member) => `\`${member}\``)
+  return `\`${code}\` with ${members.join(' and ')}`
 }

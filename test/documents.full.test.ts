@@ -114,6 +114,12 @@ describe('docs/errors.md', () => {
     }
   })
 
+  it('has the members of each detail that is an object', () => {
+    expect(page).to.include('| `LOGIN_SECOND_FACTOR_REQUIRED` with `challenge` and `methods` |')
+    expect(page).to.include('| `REGISTER_FIELD_ALREADY_EXISTS` with `reason` |')
+    expect(page).to.include('| `REGISTER_INVALID_PASSWORD` with `reason` and `rule` |')
+  })
+
   it('has the routes of a provider and their queries', () => {
     const rows = rowsOf(page, '| Route | Purpose | Query |').map(([route = [], , query]) => [route[0], query])
     expect(rows).to.deep.include.members([
