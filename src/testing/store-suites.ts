@@ -11,6 +11,7 @@ import { oauthAccountsContract } from './contracts/oauth-accounts.ts'
 import { oauthStateStoreContract } from './contracts/oauth-state-store.ts'
 import { outboxContract } from './contracts/outbox.ts'
 import { ownFieldsContract } from './contracts/own-fields.ts'
+import { refusedLoginsContract } from './contracts/refused-logins.ts'
 import { secretMarkContract } from './contracts/secret-mark.ts'
 import { sessionStoreContract } from './contracts/session-store.ts'
 import { sinksContract } from './contracts/sinks.ts'
@@ -44,6 +45,7 @@ const suites: { readonly [Name in PortName]-?: readonly Suite[] } = {
   loginTimes: [ofUsers('as a store of the times of logins', loginTimesContract)],
   sessions: [ofPort('sessions', 'as a store of sessions', sessionStoreContract)],
   limiter: [ofPort('limiter', 'as a limiter', limiterContract)],
+  refusedLogins: [ofPort('refusedLogins', 'as a store of refused logins', refusedLoginsContract)],
   tokens: [ofPort('tokens', 'as a store of one-time tokens', tokenStoreContract)],
   oauthStates: [ofPort('oauthStates', 'as a store of OAuth states', oauthStateStoreContract)],
 }

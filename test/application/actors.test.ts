@@ -7,6 +7,7 @@ import { DeleteUser } from '../../src/application/accounts/delete-user.ts'
 import { RegisterUser } from '../../src/application/accounts/register-user.ts'
 import { CreateUser } from '../../src/application/administration/create-user.ts'
 import { InviteUser } from '../../src/application/administration/invite-user.ts'
+import { LoginTrace } from '../../src/application/explain/note-refused.ts'
 import { issueToken } from '../../src/application/one-time-tokens/issue-token.ts'
 import { RejectAccount } from '../../src/application/one-time-tokens/reject-account.ts'
 import { ResetPassword } from '../../src/application/one-time-tokens/reset-password.ts'
@@ -111,7 +112,13 @@ const acts: Readonly<Record<string, Act>> = {
   },
   async 'a login'({ needs, as, somebody }) {
     const by = as(await somebody())
-    await completeLogin(needs, { user: by.user, backend: by.backend, methods: ['pwd'], requestId })
+    await completeLogin(needs, {
+      user: by.user,
+      backend: by.backend,
+      methods: ['pwd'],
+      trace: new LoginTrace({}),
+      requestId,
+    })
     return userOf(by)
   },
   async 'a change of the own account'({ needs, as, somebody }) {

@@ -66,8 +66,8 @@ export default [
   {
     title: 'a login beyond a limit reads the user',
     file: 'src/application/sign-in/log-in.ts',
-    text: '    const { account, find } = this.#named(input)\n',
-    replacement: `    const { account, find } = this.#named(input)
+    text: '    const { account, find } = this.#named(input, trace)\n',
+    replacement: `    const { account, find } = this.#named(input, trace)
     await find()
 `,
     tests: ['test/application/limits/limited-use-cases.test.ts'],
@@ -214,8 +214,8 @@ export default [
   {
     title: 'a login name has counters of its own beside those of its account',
     file: 'src/application/sign-in/log-in.ts',
-    text: 'return user === null ? key : emailKey(user.email)',
-    replacement: 'return key',
+    text: 'trace.account = user === null ? key : emailKey(user.email)',
+    replacement: 'trace.account = key',
     tests: ['test/application/limits/limited-use-cases.test.ts'],
   },
   {
@@ -224,5 +224,26 @@ export default [
     text: 'if (isName) taken.push(...(await this.#take(perClient)))',
     replacement: '',
     tests: ['test/application/limits/counted-limits.test.ts'],
+  },
+  {
+    title: 'a store that is down keeps any number of notes',
+    file: 'src/application/explain/note-refused.ts',
+    text: 'if (this.#waiting >= mostWaiting) return',
+    replacement: '',
+    tests: ['test/application/explain/note-refused.test.ts'],
+  },
+  {
+    title: 'a login beyond a limit leaves no note',
+    file: 'src/application/explain/note-refused.ts',
+    text: "if (thrown instanceof LimitReached) this.note('limit_reached', thrown.limit)",
+    replacement: 'if (thrown instanceof LimitReached) return',
+    tests: ['test/application/explain/note-refused.test.ts'],
+  },
+  {
+    title: 'a store keeps the address of a refused login',
+    file: 'src/application/explain/note-refused.ts',
+    text: "return keyRing.counterKey('refused login', account).split(counterSeparator)",
+    replacement: 'return keyRing ? [account] : [counterSeparator]',
+    tests: ['test/application/explain/note-refused.test.ts'],
   },
 ]

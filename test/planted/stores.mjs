@@ -126,9 +126,17 @@ export default [
   {
     title: 'a flood fills the disk with counters',
     file: 'src/adapters/stores/sqlite/limiter.ts',
-    text: 'counters?.sql(dropOldest).run(bound - trimEvery)',
+    text: 'sql(dropOldest).run(bound - trimEvery)',
     replacement: '',
     tests: ['test/adapters/stores/limiter.full.test.ts'],
+    only: 'in SQLite',
+  },
+  {
+    title: 'a flood of guesses fills the disk with refused logins',
+    file: 'src/adapters/stores/sqlite/refused-logins.ts',
+    text: 'sql(dropOldest).run(bound - trimEvery)',
+    replacement: 'sql(dropOldest)',
+    tests: ['test/adapters/stores/refused-logins.full.test.ts'],
     only: 'in SQLite',
   },
   {

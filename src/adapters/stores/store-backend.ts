@@ -2,7 +2,7 @@ import type { UserIds } from '../../application/ports/stores/user-ids.ts'
 import type { IdKind } from '../../domain/ids.ts'
 import type { PortName, StorePorts } from './store-ports.ts'
 
-/** The roles of stores, and the ports that each role needs. The counters of limits are in the store of the sessions, if it has any. */
+/** The roles of stores, and the ports that each role needs. The counters of limits and the refused logins are in the store of the sessions, if it has any. */
 export const neededPorts = {
   users: ['users', 'outbox', 'tokenRequests', 'expiringIds', 'secretMark', 'loginTimes'],
   sessions: ['sessions'],

@@ -3,6 +3,7 @@ import type { Limiter } from '../../application/ports/stores/limiter.ts'
 import type { LoginTimes } from '../../application/ports/stores/login-times.ts'
 import type { OAuthStateStore } from '../../application/ports/stores/oauth-state-store.ts'
 import type { Outbox } from '../../application/ports/stores/outbox.ts'
+import type { RefusedLogins } from '../../application/ports/stores/refused-logins.ts'
 import type { SecretMark } from '../../application/ports/stores/secret-mark.ts'
 import type { SessionStore } from '../../application/ports/stores/session-store.ts'
 import type { TokenRequests } from '../../application/ports/stores/token-requests.ts'
@@ -28,6 +29,8 @@ export interface StorePorts {
   readonly oauthStates?: OAuthStateStore
   /** The counters of limits. Without it, each process counts for itself. */
   readonly limiter?: Limiter
+  /** The last refused logins, beside the counters. Without it, each process keeps those of its own. */
+  readonly refusedLogins?: RefusedLogins
 }
 
 export type PortName = keyof StorePorts
@@ -116,6 +119,7 @@ export const storePorts: { readonly [Name in PortName]-?: PortFacts<Required<Sto
   },
   oauthStates: { records: 'oauth_states', methods: { put: 'write', take: 'write', sweep: 'write' } },
   limiter: { records: 'limits', methods: { add: 'write', clear: 'write' } },
+  refusedLogins: { records: 'refused_logins', methods: { add: 'write', list: 'read', sweep: 'write' } },
 }
 
 // Safe: its type has exactly these keys.

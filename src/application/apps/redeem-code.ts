@@ -1,7 +1,9 @@
+import { emailKey } from '../../domain/email.ts'
 import type { UserId } from '../../domain/ids.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { isAlive } from '../../domain/user.ts'
 import type { CausingRequest } from '../event-metadata.ts'
+import { type LoginTrace, noting } from '../explain/note-refused.ts'
 import { giveBackShare } from '../oauth/journey-share.ts'
 import { singleUseRecord } from '../oauth/single-use-record.ts'
 import type { Credential } from '../ports/credentials.ts'
@@ -56,6 +58,10 @@ export class RedeemCode {
   async execute(
     input: CausingRequest & Omit<BoundCode, 'challenge'> & { verifier: string; backend: Backend },
   ): Promise<Granted> {
+    return await noting(this.#needs, (trace) => this.#redeem(input, trace))
+  }
+
+  async #redeem(input: Parameters<RedeemCode['execute']>[0], trace: LoginTrace): Promise<Granted> {
     const { users, oauthStates, keyRing } = this.#needs
     const { code, app, redirectUri, verifier, backend, requestId, languages } = input
     const bound = { code, app, redirectUri, challenge: keyRing.digest(verifier) } // S256 is this digest
@@ -67,10 +73,13 @@ export class RedeemCode {
     if (login === null) throw new AppCodeRefused(false)
     const user = await users.find(login.userId)
     // A logout everywhere, a new password or a deactivation may have ended the login since.
+    trace.account = user && emailKey(user.email)
+    trace.reason = user?.isActive ? 'login_ended' : 'inactive'
+    trace.detail = app
     if (user === null || !isAlive(user, login)) throw new AppCodeRefused(false)
     const { methods, traits } = login
     const proof = { methods, provedAt: new Date(login.provedAt), app }
-    const result = await completeLogin(this.#needs, { user, backend, traits, requestId, languages, ...proof })
+    const result = await completeLogin(this.#needs, { user, backend, trace, traits, requestId, languages, ...proof })
     // The user has got a second factor since.
     if (result.type !== 'granted') throw new AppCodeRefused(false)
     await this.#noteUse(bound, result.issued.credential)

@@ -1,7 +1,9 @@
 import type { RequestPurpose } from '../../domain/one-time-token.ts'
+import { refusedLoginSeconds } from '../explain/note-refused.ts'
 import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
 import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
 import type { Outbox } from '../ports/stores/outbox.ts'
+import type { RefusedLogins } from '../ports/stores/refused-logins.ts'
 import type { SessionStore } from '../ports/stores/session-store.ts'
 import type { TokenRequests } from '../ports/stores/token-requests.ts'
 import type { TokenStore } from '../ports/stores/token-store.ts'
@@ -14,6 +16,8 @@ interface Needs {
   expiringIds: ExpiringIds
   oauthStates: OAuthStateStore
   outbox: Outbox
+  /** `undefined`: nobody notes refused logins. */
+  refusedLogins?: Pick<RefusedLogins, 'sweep'> | undefined
   /** `undefined`: there are no links of a former system. */
   forgetFormerHashes?: ForgetFormerHashes | undefined
   clock: () => Date
@@ -26,7 +30,7 @@ const batch = 500
 const deadLetterDays = 30
 
 /**
- * Removes useless records: expired sessions, tokens, ids and OAuth states, old dead letters, and
+ * Removes useless records: expired sessions, tokens, ids and OAuth states, old dead letters and refused logins, and
  * requests for tokens that have waited for longer than any token lives. Also removes the former hashes that no link needs.
  */
 export class Sweep {
@@ -38,7 +42,7 @@ export class Sweep {
   /** Returns the number of removed records. A failing store does not prevent the sweep of the others. */
   async execute(): Promise<number> {
     const { sessions, tokens, tokenRequests, expiringIds, oauthStates, outbox } = this.#needs
-    const { forgetFormerHashes, clock, lifetimes } = this.#needs
+    const { forgetFormerHashes, refusedLogins, clock, lifetimes } = this.#needs
     const ago = (seconds: number): Date => new Date(clock().getTime() - seconds * 1000)
     const askedBefore = ago(Math.max(...Object.values(lifetimes)))
     const diedBefore = ago(deadLetterDays * 86_400)
@@ -50,6 +54,7 @@ export class Sweep {
       exhaust(() => expiringIds.sweep(batch)),
       exhaust(() => oauthStates.sweep(batch)),
       exhaust(() => outbox.sweepDead(diedBefore, batch)),
+      exhaust(async () => (await refusedLogins?.sweep(ago(refusedLoginSeconds), batch)) ?? 0),
       forgetFormerHashes?.execute() ?? 0,
     ])
     let removed = 0

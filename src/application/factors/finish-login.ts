@@ -8,6 +8,7 @@ import { unknownTraits } from '../../domain/session.ts'
 import type { User } from '../../domain/user.ts'
 import { QueueFull } from '../change-user.ts'
 import { type CausingRequest, eventMetadata } from '../event-metadata.ts'
+import { type LoginTrace, noting } from '../explain/note-refused.ts'
 import { type Limits, unknownCaller } from '../limits/limits.ts'
 import { type ProvedByPasskey as Proved, type UsePasskeyNeeds, usePasskey } from '../passkeys/use-passkey.ts'
 import type { PasskeyResponse } from '../ports/passkey-verifier.ts'
@@ -55,17 +56,26 @@ export class FinishLogin {
         trustsBrowser?: boolean
       },
   ): Promise<LoginResult> {
+    return await noting(this.#needs, (trace) => this.#finish(input, trace))
+  }
+
+  /** A challenge that is unknown or expired names nobody, so its refusal leaves no note. That of the first step stays. */
+  async #finish(input: Parameters<FinishLogin['execute']>[0], trace: LoginTrace): Promise<LoginResult> {
     const needs = this.#needs
     const { challenge, proof, backend, browser = null, caller, traits, requestId, languages } = input
     const { client, device } = caller ?? unknownCaller
     const held = await needs.challenges.take(challenge, { backend: backend.name, browser })
     if (held === null) throw new Refusal('SECOND_FACTOR_REFUSED')
     const found = await needs.users.find(held.userId)
+    trace.account = found && emailKey(found.email)
+    trace.reason = found?.isActive ? 'second_factor_outdated' : 'inactive'
     if (found === null || !stillProves(held, found)) {
       await needs.challenges.end(held)
       throw new Refusal('SECOND_FACTOR_REFUSED')
     }
 
+    trace.reason = 'second_factor_wrong'
+    trace.detail = proof.method
     const isValid = (user: User): boolean => stillProves(held, user)
     const by = (user: User): Actor => person(user, null)
     const request = { requestId, languages }
@@ -97,7 +107,7 @@ export class FinishLogin {
     const methods = [...new Set([...held.methods, ...proved.methods])]
     const { user } = proved
     const { trustsBrowser } = input
-    const login = { user, backend, methods, requiresVerification, trustsBrowser, caller, traits, ...request }
+    const login = { user, backend, trace, methods, requiresVerification, trustsBrowser, caller, traits, ...request }
     return await completeLogin(needs, login)
   }
 

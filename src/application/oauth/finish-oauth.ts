@@ -13,6 +13,7 @@ import type { FieldNeeds } from '../accounts/own-fields.ts'
 import { type RegistrationNeeds, registrationEvents } from '../accounts/registration-events.ts'
 import type { Change } from '../change-user.ts'
 import { type CausingRequest, eventMetadata } from '../event-metadata.ts'
+import { type LoginTrace, noting } from '../explain/note-refused.ts'
 import type { Limits } from '../limits/limits.ts'
 import type { ProviderVault } from '../ports/provider-vault.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
@@ -63,6 +64,7 @@ interface SignIn extends CausingRequest {
   readonly identity: OAuthIdentity
   readonly provider: string
   readonly policy: OAuthPolicy
+  readonly trace: LoginTrace
 }
 
 const maxAttempts = 5
@@ -100,10 +102,16 @@ export class FinishOAuth {
         backend: Backend
       },
   ): Promise<LoginResult> {
+    return await noting(this.#needs, (trace) => this.#finish(input, trace))
+  }
+
+  async #finish(input: Parameters<FinishOAuth['execute']>[0], trace: LoginTrace): Promise<LoginResult> {
     const { response, arrival, policy, backend, caller, traits, browser, requestId, languages } = input
     const identity = await identityOf(this.#needs, response, arrival, null)
     const provider = arrival.provider.name
-    const { user, isNew } = await this.#userOf({ identity, provider, policy, requestId, languages })
+    trace.account = identity.email && emailKey(identity.email)
+    trace.detail = provider
+    const { user, isNew } = await this.#userOf({ identity, provider, policy, trace, requestId, languages })
     const { requiresVerification } = policy
     const client = { caller, traits, browser, isRegistration: isNew }
     const by = actorOf(provider)
@@ -111,7 +119,7 @@ export class FinishOAuth {
     // A thief may have linked an own account before the user added a factor. The provider knows nothing of this user then.
     const isTrusted = policy.trustsSecondFactor && account !== null && isVouchedFor(account, user)
     const proved = { user, backend, methods: isTrusted ? ['provider', twoFactors] : ['provider'], by }
-    const login = { ...client, ...proved, requestId, languages, requiresVerification }
+    const login = { ...client, ...proved, trace, requestId, languages, requiresVerification }
     return await completeLogin(this.#needs, login)
   }
 
@@ -122,6 +130,7 @@ export class FinishOAuth {
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       const linked = await users.findByOAuthAccount(provider, identity.accountId)
       if (linked !== null) {
+        signIn.trace.account = emailKey(linked.email)
         const renewed = await this.#renew(linked, signIn)
         if (renewed !== null) return { user: renewed, isNew: false }
         continue
@@ -193,7 +202,8 @@ export class FinishOAuth {
 
   /** Creates or renews the link of an active user. If the owner of the address was not proved yet, it removes earlier access. */
   #linked(fresh: User, signIn: SignIn): Change {
-    const { identity, provider } = signIn
+    const { identity, provider, trace } = signIn
+    trace.reason = fresh.isActive ? null : 'inactive'
     if (!fresh.isActive) throw new Refusal('LOGIN_BAD_CREDENTIALS')
     const account = sealedAccount(this.#needs, fresh, provider, identity)
     const isNew = accountOf(fresh, provider, identity.accountId) === null

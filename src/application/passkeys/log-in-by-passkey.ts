@@ -1,6 +1,8 @@
+import { emailKey } from '../../domain/email.ts'
 import { passkeyHandleKey } from '../../domain/factors.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { CausingRequest } from '../event-metadata.ts'
+import { noting } from '../explain/note-refused.ts'
 import type { PasskeyResponse } from '../ports/passkey-verifier.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import type { Backend } from '../sign-in/authenticate.ts'
@@ -53,11 +55,17 @@ export class LogInByPasskey {
   ): Promise<LoginResult> {
     const { response, backend, browser = null, caller, traits, requestId, languages } = input
     const { userHandle } = response.response
-    const findUser = async () =>
-      userHandle == null ? null : await this.#needs.users.findByField(passkeyHandleKey, userHandle)
     const request = { requestId, languages }
-    const proved = await usePasskey(this.#needs, { response, browser, findUser, ...request })
-    if (proved === null) throw new Refusal('PASSKEY_REFUSED')
-    return await completeLogin(this.#needs, { ...proved, backend, caller, traits, ...request })
+    return await noting(this.#needs, async (trace) => {
+      trace.reason = 'passkey_refused'
+      const findUser = async () => {
+        const user = userHandle == null ? null : await this.#needs.users.findByField(passkeyHandleKey, userHandle)
+        trace.account = user && emailKey(user.email)
+        return user
+      }
+      const proved = await usePasskey(this.#needs, { response, browser, findUser, ...request })
+      if (proved === null) throw new Refusal('PASSKEY_REFUSED')
+      return await completeLogin(this.#needs, { ...proved, backend, trace, caller, traits, ...request })
+    })
   }
 }

@@ -7,6 +7,7 @@ import { type ClientTraits, unknownTraits } from '../../domain/session.ts'
 import type { User } from '../../domain/user.ts'
 import { type ChangeUser, QueueFull } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import type { LoginTrace, NoteNeeds } from '../explain/note-refused.ts'
 import { type Challenges, type FactorMethod, methodsOf } from '../factors/challenges.ts'
 import { isTooWeak, type LevelNeeds, mustAskFactor, trustedBrowser } from '../factors/level.ts'
 import type { TrustedBrowsers } from '../factors/trusted-browsers.ts'
@@ -17,7 +18,7 @@ import type { EventHandlers } from '../ports/event-handlers.ts'
 import type { LoginTimes } from '../ports/stores/login-times.ts'
 import { type Backend, loggedIn } from './authenticate.ts'
 
-export interface CompleteLoginNeeds extends MetadataNeeds, LevelNeeds {
+export interface CompleteLoginNeeds extends MetadataNeeds, LevelNeeds, NoteNeeds {
   /** Absent where nobody has a second factor. The login of a user who has one then fails. */
   challenges?: Pick<Challenges, 'open'>
   changeUser: ChangeUser
@@ -57,6 +58,8 @@ interface Login extends CausingRequest, LoginClient {
   /** The exact record whose password or provider account was verified. */
   readonly user: User
   readonly backend: Backend
+  /** For the note of a refusal: a way to log in runs in `noting`. */
+  readonly trace: LoginTrace
   /** How the user was proved, as in `Proof`. */
   readonly methods: readonly string[]
   /** When the user was proved, for a login that continues another one; by default now. */
@@ -100,7 +103,9 @@ export interface Granted {
  * of events is full: otherwise a failing handler would lock its user out.
  */
 export async function completeLogin(needs: CompleteLoginNeeds, login: Login): Promise<LoginResult> {
-  const { user, backend, app, requestId, requiresVerification = false, traits = unknownTraits } = login
+  const { user, backend, trace, app, requestId, requiresVerification = false, traits = unknownTraits } = login
+  trace.account = emailKey(user.email)
+  trace.reason = user.isActive ? null : 'inactive'
   if (!user.isActive) throw new Refusal('LOGIN_BAD_CREDENTIALS')
   if ((requiresVerification || backend.requiresVerification) && !user.isVerified) {
     throw new Refusal('LOGIN_USER_NOT_VERIFIED')
@@ -119,7 +124,9 @@ export async function completeLogin(needs: CompleteLoginNeeds, login: Login): Pr
     await needs.limits.challenge({ account: emailKey(user.email), device })
     const client = caller?.client ?? null
     const proved = { user, backend: backend.name, browser, methods, requiresVerification, client }
-    return { type: 'second_factor', challenge: await challenges.open(proved), methods: methodsOf(user.factors) }
+    const challenge = await challenges.open(proved)
+    trace.note('second_factor_asked')
+    return { type: 'second_factor', challenge, methods: methodsOf(user.factors) }
   }
 
   const at = needs.clock()

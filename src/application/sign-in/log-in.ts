@@ -1,8 +1,10 @@
 import { type Email, emailKey } from '../../domain/email.ts'
 import { loginNameKey } from '../../domain/login-name.ts'
 import { LimitReached, Refusal, Unavailable } from '../../domain/refusal.ts'
+import type { RefusedReason } from '../../domain/refused-login.ts'
 import type { User } from '../../domain/user.ts'
 import type { CausingRequest } from '../event-metadata.ts'
+import { type LoginTrace, noting } from '../explain/note-refused.ts'
 import { type Limits, type PasswordAttempt, unknownCaller } from '../limits/limits.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
@@ -42,25 +44,32 @@ export class LogIn {
   async execute(
     input: CausingRequest & LoginClient & LoginNames & { password: string; backend: Backend; asksFactor?: boolean },
   ): Promise<LoginResult> {
+    return await noting(this.#needs, (trace) => this.#logIn(input, trace))
+  }
+
+  async #logIn(input: Parameters<LogIn['execute']>[0], trace: LoginTrace): Promise<LoginResult> {
     const { password, backend, caller, traits, browser, asksFactor, requestId, languages } = input
     const { client, device } = caller ?? unknownCaller
-    const { account, find } = this.#named(input)
+    const { account, find } = this.#named(input, trace)
 
-    const verified = await this.#needs.limits.password({ client, device, account, requestId }, async () =>
-      this.#verify(await find(), password, client),
-    )
+    const verified = await this.#needs.limits.password({ client, device, account, requestId }, async () => {
+      const user = await find()
+      trace.reason = reasonOf(user)
+      return await this.#verify(user, password, client)
+    })
     if (verified === null) throw new Refusal('LOGIN_BAD_CREDENTIALS')
     const { user, needsRehash } = verified
     if (needsRehash) await this.#rehash(user, password, client)
-    const login = { user, backend, methods: ['pwd'], caller, traits, browser, asksFactor, requestId, languages }
+    const login = { user, backend, trace, methods: ['pwd'], caller, traits, browser, asksFactor, requestId, languages }
     return await completeLogin(this.#needs, login)
   }
 
   /** The user of an address is read within all limits. A login name is read before those of the account, and only once. */
-  #named({ email, name, backend }: LoginNames & { backend: Backend }): Named {
+  #named({ email, name, backend }: LoginNames & { backend: Backend }, trace: LoginTrace): Named {
     const { users } = this.#needs
     if (email !== null) {
       const account = emailKey(email)
+      trace.account = account
       return { account, find: () => users.findByEmail(account) }
     }
     const { loginField = null } = backend
@@ -73,7 +82,8 @@ export class LogIn {
     }
     const account = async () => {
       const user = await find()
-      return user === null ? key : emailKey(user.email)
+      trace.account = user === null ? key : emailKey(user.email)
+      return trace.account
     }
     return { account, find }
   }
@@ -95,4 +105,11 @@ export class LogIn {
       if (!isTooMuch) throw fault // the next login tries again
     }
   }
+}
+
+/** The reason if the password does not let the user in. */
+function reasonOf(user: User | null): RefusedReason {
+  if (user === null) return 'unknown_address'
+  if (!user.isActive) return 'inactive'
+  return user.passwordHash === null ? 'no_password' : 'wrong_password'
 }

@@ -2,6 +2,7 @@ import type { Logger } from '../../adapters/logging/log.ts'
 import type { Metrics } from '../../adapters/metrics/metrics.ts'
 import { insuredLimiter } from '../../adapters/stores/insured-limiter.ts'
 import { memoryLimiter } from '../../adapters/stores/memory/limiter.ts'
+import { memoryRefusedLogins } from '../../adapters/stores/memory/refused-logins.ts'
 import {
   type FoundPorts,
   portsFor,
@@ -52,9 +53,10 @@ export async function openStores(needs: Needs) {
   const ports = all.flatMap(({ kind, handle, roles }) => roles.map((role) => [role, portsFor(role, kind, handle)]))
   const byRole: { readonly [Role in StoreRole]: FoundPorts<Role> } = Object.fromEntries(ports) // safe: each role has a store
 
+  const store = all.find(({ roles }) => roles.includes('sessions'))
+
   /** The limiter of the store of sessions. */
   function limiter(): Limiter {
-    const store = all.find(({ roles }) => roles.includes('sessions'))
     if (store?.handle.limiter) {
       return insuredLimiter(store.handle.limiter, memoryLimiter(), (err, probe) =>
         watch.limiterIsDown(store, err, probe),
@@ -68,6 +70,7 @@ export async function openStores(needs: Needs) {
     ...byRole.sessions,
     ...byRole.tokens,
     limiter: limiter(),
+    refusedLogins: store?.handle.refusedLogins ?? memoryRefusedLogins(),
     announcements: all.find(({ roles }) => roles.includes('users'))?.handle.announcements,
     /**
      * Tries every store once and resolves; a store that is down is tried again each second. Rejects with `Unsuitable`.

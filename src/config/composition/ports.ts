@@ -9,6 +9,7 @@ import { presentUsers } from '../../adapters/stores/present-users.ts'
 import { passwordValidation } from '../../application/accounts/password-validation.ts'
 import { HandlerSink, type NamedHandlers } from '../../application/deliveries/handler-sink.ts'
 import { SessionsSink } from '../../application/deliveries/sessions-sink.ts'
+import { RefusalNotes } from '../../application/explain/note-refused.ts'
 import { Challenges } from '../../application/factors/challenges.ts'
 import { TrustedBrowsers } from '../../application/factors/trusted-browsers.ts'
 import { CountedLimits } from '../../application/limits/counted-limits.ts'
@@ -33,7 +34,7 @@ import { noteDomain, passkeysOf } from './passkeys.ts'
 import type { Reports } from './reports.ts'
 
 interface Opened
-  extends Pick<OpenStores, 'users' | 'sessions' | 'tokens' | 'oauthStates' | 'limiter'>,
+  extends Pick<OpenStores, 'users' | 'sessions' | 'tokens' | 'oauthStates' | 'limiter' | 'refusedLogins'>,
     Reports,
     Former {
   readonly tenant: string
@@ -68,11 +69,13 @@ export function portsOf(settings: Settings, opened: Opened) {
   const userPorts = userPortsOf(settings, { users: users.users, userIds: users.userIds, hasher, clock })
   const forTokens = { tokens, expiringIds, keyRing, clock, lifetimes }
   const forSinks = { ...forTokens, users: userPorts.users, sessions, tenant, handlerTimeoutSeconds }
+  const notes = new RefusalNotes({ ...others, keyRing })
   const sinks = [new SessionsSink(forSinks), ...handlers.map((one) => new HandlerSink(one, forSinks))]
   return {
     ...others,
     ...userPorts,
     limiter,
+    noteRefused: notes.note.bind(notes),
     sinks,
     sinkNames: new Set<SinkName>(sinks.map(({ name }) => name)),
     outbox: users.outbox,

@@ -50,6 +50,10 @@ export function reportsOf({ log, metrics, storeFailed }: Needs) {
       kindOf: () => 'login',
       write: (first, logins) => log.warn({ ...first, logins }, 'the times of logins were not recorded'),
     }),
+    warnOfUnnoted: countedLines<{ readonly err: unknown }>({
+      kindOf: () => 'login',
+      write: (first, logins) => log.warn({ ...first, logins }, 'refused logins were not noted'),
+    }),
   }
 }
 

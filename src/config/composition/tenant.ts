@@ -154,6 +154,7 @@ function portsFrom({ master, handlers, stores, hasher, formerEnd }: Resources, n
     tokens: stores.tokens,
     oauthStates: stores.oauthStates,
     limiter: stores.limiter,
+    refusedLogins: stores.refusedLogins,
     keyRing: keyRingOf(master, id),
     hasher,
     eventHandlers: handlers.eventHandlers,

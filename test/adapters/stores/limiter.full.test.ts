@@ -15,6 +15,7 @@ import { mongoLimiter } from '../../../src/adapters/stores/mongo/limiter.ts'
 import { redisConnection } from '../../../src/adapters/stores/redis/connection.ts'
 import { redisLimiter } from '../../../src/adapters/stores/redis/limiter.ts'
 import { sqliteLimiter } from '../../../src/adapters/stores/sqlite/limiter.ts'
+import { type LimitsFile, limitsFile } from '../../../src/adapters/stores/sqlite/limits-file.ts'
 import type { Limiter } from '../../../src/application/ports/stores/limiter.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
 import { faultOf } from '../../support/fault-of.ts'
@@ -78,14 +79,14 @@ describe('the counters of limits', () => {
   describe('in SQLite', () => {
     let at: Awaited<ReturnType<typeof sqliteFolder>>
     let isOpen: boolean
-    let open: ReturnType<typeof sqliteLimiter>[]
+    let open: LimitsFile[]
     const path = () => join(at.folder, 'limits.sqlite')
 
     function opened(most?: number): Limiter {
       const needs = { driver: Database, dataFolder: at.folder, isSmall: false, warn, isOpen: () => isOpen }
-      const one = sqliteLimiter(needs, most)
+      const one = limitsFile(needs)
       open.push(one)
-      return one.limiter
+      return sqliteLimiter(one, most)
     }
 
     function keys(): readonly string[] {

@@ -388,7 +388,7 @@ describe('the MongoDB store', () => {
     try {
       await handle.prepare()
       spy.commands.length = 0
-      const { limiter, ...records } = handle
+      const { limiter, refusedLogins, ...records } = handle
       await outcomesOf(everyOperation(records))
       const writes = spy.commands.filter(({ name }) => ['insert', 'update', 'delete', 'findAndModify'].includes(name))
       expect(new Set(writes.map(({ name }) => name)).size).to.equal(4)

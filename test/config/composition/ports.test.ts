@@ -40,6 +40,7 @@ describe('the use cases of a tenant', () => {
       warnOfAttack() {},
       warnOfDropped() {},
       warnOfUnrecorded() {},
+      warnOfUnnoted() {},
       fieldsDropped() {},
       warnOfProviderFields() {},
       wakeRelay: () => void woken++,

@@ -7,13 +7,13 @@ import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { quickHasher } from '../../../src/testing/quick-hasher.ts'
 import { goodSecret } from '../services/settings.ts'
 
-/** A service in memory, and its use cases with a plain hasher. One for thousands of paths. */
-export async function factorSite() {
+/** A service in memory, and its use cases with a plain hasher. One for thousands of paths. By default without limits. */
+export async function factorSite(limits: object = { enabled: false }) {
   const value = {
     secret: goodSecret,
     logs: { level: 'silent' },
     stores: { users: { kind: 'memory' } },
-    limits: { enabled: false },
+    limits,
     security: { confirmEmailChange: false, maxOpenJourneys: 1_000_000, trustedBrowserDays: 30 },
     routers: { factors: { enabled: true } },
     handlers: { console: false },

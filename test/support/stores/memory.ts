@@ -5,7 +5,7 @@ import type { StoreUnderTest } from './store-under-test.ts'
 export const memoryUnderTest: StoreUnderTest = {
   name: 'memory',
   roles: memoryBackend.roles,
-  ports: ['limiter', 'userIds'],
+  ports: ['limiter', 'refusedLogins', 'userIds'],
   async open() {
     const clock = fixedClock()
     const store = await memoryBackend.open({ clock, warn() {} })

@@ -67,7 +67,7 @@ export const mongoUnderTest: StoreUnderTest = {
   name: 'MongoDB',
   start: mongoObstacle,
   roles: mongoBackend.roles,
-  ports: ['limiter', 'userIds'],
+  ports: ['limiter', 'refusedLogins', 'userIds'],
   async open() {
     const { clock, close, handle, second } = await openMongo()
     return { clock, close, store: handle, second: await second() }

@@ -18,7 +18,7 @@ export const postgresUnderTest: StoreUnderTest = {
   name: 'PostgreSQL',
   start: async () => postgresObstacle(),
   roles: postgresBackend.roles,
-  ports: ['limiter', 'userIds'],
+  ports: ['limiter', 'refusedLogins', 'userIds'],
   /** A schema of its own: the first handle shares its pool with those of other schemas, the second has one of its own. */
   async open(ids) {
     const url = await sharedDatabase()

@@ -181,7 +181,7 @@ export const redisUnderTest: StoreUnderTest = {
   sweeps: false,
   start: async () => (process.env.REDIS_URL ? null : redisServerObstacle()),
   roles: redisBackend.roles,
-  ports: ['limiter'],
+  ports: ['limiter', 'refusedLogins'],
   /** The first handle shares its connection with those of other prefixes, the second has its own. */
   async open() {
     const url = await sharedRedisUrl()

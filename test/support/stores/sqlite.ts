@@ -39,7 +39,7 @@ const shares = openShares()
 export const sqliteUnderTest: StoreUnderTest = {
   name: 'sqlite',
   roles: sqliteBackend.roles,
-  ports: ['limiter', 'userIds'],
+  ports: ['limiter', 'refusedLogins', 'userIds'],
   /** The first handle shares the writer's thread with those of other folders, the second has one of its own. */
   async open() {
     const { handle, clock, close } = await sqliteFolder()

@@ -11,7 +11,7 @@ type Operations = Readonly<Record<string, () => Promise<unknown>>>
 export function everyOperation(store: StorePorts): Operations {
   const { users, outbox, tokenRequests, expiringIds, secretMark, loginTimes, sessions, tokens, oauthStates, limiter } =
     store
-  const { userIds } = store
+  const { userIds, refusedLogins } = store
   const user = aUser()
   const request = aTokenRequest()
   const token = aToken()
@@ -100,6 +100,11 @@ export function everyOperation(store: StorePorts): Operations {
     ...(limiter && {
       addPoints: () => limiter.add('key', 1, 60),
       clearPoints: () => limiter.clear('key'),
+    }),
+    ...(refusedLogins && {
+      addRefused: () => refusedLogins.add('key', { reason: 'wrong_password', detail: null, at: now }),
+      listRefused: () => refusedLogins.list('key', now),
+      sweepRefused: () => refusedLogins.sweep(now, 10),
     }),
   }
 }

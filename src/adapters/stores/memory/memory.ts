@@ -4,6 +4,7 @@ import { memoryExpiringIds } from './expiring-ids.ts'
 import { memoryLimiter } from './limiter.ts'
 import { memoryOAuthStates } from './oauth-states.ts'
 import { memoryOutbox } from './outbox.ts'
+import { memoryRefusedLogins } from './refused-logins.ts'
 import { memorySecretMark } from './secret-mark.ts'
 import { memorySessionStore } from './sessions.ts'
 import { memoryTokenRequests } from './token-requests.ts'
@@ -47,5 +48,6 @@ function portsOf(clock: () => Date): Required<StorePorts> {
     tokens: memoryTokenStore(clock),
     oauthStates: memoryOAuthStates(clock),
     limiter: memoryLimiter(),
+    refusedLogins: memoryRefusedLogins(),
   }
 }

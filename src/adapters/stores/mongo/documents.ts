@@ -8,6 +8,7 @@ import type { OneTimeToken, TokenRequest } from '../../../domain/one-time-token.
 import { passwordScheme } from '../../../domain/password.ts'
 import type { Session } from '../../../domain/session.ts'
 import type { Imported, User } from '../../../domain/user.ts'
+import type { RefusedLoginJson } from '../refused-login-json.ts'
 
 /** The events of a user that wait for their distribution. */
 interface OutboxDocument {
@@ -124,6 +125,13 @@ export interface LimitDocument {
   readonly points: number
   readonly expire: Date
   readonly createdAt: Date
+}
+
+/** The refused logins of an address, the oldest first. */
+export interface RefusedLoginsDocument {
+  readonly _id: string
+  readonly logins: readonly RefusedLoginJson[]
+  readonly latest: Date
 }
 
 export interface MetaDocument {

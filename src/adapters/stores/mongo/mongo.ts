@@ -22,6 +22,7 @@ import { mongoLoginTimes } from './login-times.ts'
 import { knownSchema, migrations, schemaRecord } from './migrations.ts'
 import { mongoOAuthStates } from './oauth-states.ts'
 import { mongoOutbox } from './outbox.ts'
+import { mongoRefusedLogins } from './refused-logins.ts'
 import { mongoSecretMark } from './secret-mark.ts'
 import { mongoSessionStore } from './sessions.ts'
 import { mongoTokenRequests } from './token-requests.ts'
@@ -61,6 +62,7 @@ export const mongoBackend = {
       tokens: mongoTokenStore(connection),
       oauthStates: mongoOAuthStates(connection),
       limiter: mongoLimiter(connection),
+      refusedLogins: mongoRefusedLogins(connection),
 
       async prepare() {
         await prepare()

@@ -31,6 +31,7 @@ import {
 } from './migrations/migrations.ts'
 import { postgresOAuthStates } from './oauth-states.ts'
 import { postgresOutbox } from './outbox.ts'
+import { postgresRefusedLogins } from './refused-logins.ts'
 import { rolesOf } from './roles.ts'
 import { postgresSecretMark } from './secret-mark.ts'
 import { postgresSessions } from './sessions.ts'
@@ -79,6 +80,7 @@ export const postgresBackend = {
       tokens: postgresTokens(connection),
       oauthStates: postgresOAuthStates(connection),
       limiter: postgresLimiter(connection),
+      refusedLogins: postgresRefusedLogins(connection),
 
       prepare: answering(
         'PostgreSQL still makes or migrates its tables',

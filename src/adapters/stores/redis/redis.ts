@@ -16,12 +16,13 @@ import { type Ask, lackedCommand, lacking, messageOf, redisConnection } from './
 import { redisLimiter } from './limiter.ts'
 import { migrations, schemaRecord } from './migrations.ts'
 import { redisOAuthStates } from './oauth-states.ts'
+import { redisRefusedLogins } from './refused-logins.ts'
 import { redisSessionStore } from './sessions.ts'
 import { redisTokenStore } from './tokens.ts'
 
-type Offered = Required<Pick<StorePorts, 'sessions' | 'tokens' | 'oauthStates' | 'limiter'>>
+type Offered = Required<Pick<StorePorts, 'sessions' | 'tokens' | 'oauthStates' | 'limiter' | 'refusedLogins'>>
 
-/** Redis 7.0 or later, or Valkey. It stores sessions, one-time tokens, OAuth states and counters, but no users. */
+/** Redis 7.0 or later, or Valkey. It stores sessions, one-time tokens, OAuth states, counters and refused logins, but no users. */
 export const redisBackend = {
   kind: 'redis',
   roles: ['sessions', 'tokens'],
@@ -62,6 +63,7 @@ async function openRedis(options: OpenOptions & RedisOptions): Promise<StoreLife
     tokens: redisTokenStore(ask, prefix, clock),
     oauthStates: redisOAuthStates(ask, prefix, clock),
     limiter: redisLimiter(ask, prefix),
+    refusedLogins: redisRefusedLogins(ask, prefix),
 
     async prepare() {
       if (isClosed) throw new Unavailable('redis was closed')

@@ -5,6 +5,7 @@ import { sqliteReader } from './connection.ts'
 import { createFile, pathIn } from './data-file.ts'
 import { checkFile, copyFile, fileSchemas } from './file-care.ts'
 import { sqliteLimiter } from './limiter.ts'
+import { limitsFile } from './limits-file.ts'
 import { sqliteExpiringIds } from './read/expiring-ids.ts'
 import { sqliteLoginTimes } from './read/login-times.ts'
 import { sqliteOutbox } from './read/outbox.ts'
@@ -13,6 +14,7 @@ import { sqliteSessions } from './read/sessions.ts'
 import { sqliteTokenRequests } from './read/token-requests.ts'
 import { sqliteTokens } from './read/tokens.ts'
 import { sqliteUsers } from './read/users.ts'
+import { sqliteRefusedLogins } from './refused-logins.ts'
 import { sqliteWriter, startThread, writerThread } from './writer.ts'
 
 export interface SqliteOptions {
@@ -21,7 +23,7 @@ export interface SqliteOptions {
   readonly cacheMegabytes?: number
 }
 
-/** Users, sessions and tokens in one file of the data folder, `portcullis.sqlite`, and counters in another. */
+/** Users, sessions and tokens in one file of the data folder, `portcullis.sqlite`, and counters and refused logins in another. */
 export const sqliteBackend = {
   kind: 'sqlite',
   roles: ['users', 'sessions', 'tokens'],
@@ -61,7 +63,7 @@ export async function openSqlite(
   const writer = sqliteWriter(thread.value, clock, reader.isOpen)
   const { read } = reader
   const { writes } = writer
-  const limits = sqliteLimiter({ driver, dataFolder, isSmall, warn, isOpen: reader.isOpen })
+  const limits = limitsFile({ driver, dataFolder, isSmall, warn, isOpen: reader.isOpen })
   let preparing: Promise<void> | null = null
 
   async function openBoth(): Promise<void> {
@@ -81,7 +83,8 @@ export async function openSqlite(
     sessions: sqliteSessions(read, writes.sessions, clock),
     tokens: sqliteTokens(read, writes.tokens, clock),
     oauthStates: writes.oauthStates,
-    limiter: limits.limiter,
+    limiter: sqliteLimiter(limits),
+    refusedLogins: sqliteRefusedLogins(limits),
     ping: writes.meta.ping,
 
     async prepare() {

@@ -35,6 +35,7 @@ const indexes: Readonly<Record<string, readonly (IndexDescription & { readonly n
     { key: { createdAt: 1 }, name: 'createdAt' },
     { key: { expire: 1 }, name: 'expire', expireAfterSeconds: 60 },
   ],
+  refused_logins: [{ key: { latest: 1 }, name: 'latest' }],
 }
 
 /** Replaces the client's time-out of a socket. The driver passes this option on, but does not declare it here. */

@@ -191,6 +191,12 @@ const tables = [
     created_at timestamptz NOT NULL
   )`,
   'CREATE INDEX limits_created ON @limits (created_at)',
+  `CREATE UNLOGGED TABLE @refused_logins (
+    key text COLLATE "C" PRIMARY KEY,
+    logins jsonb NOT NULL,
+    latest timestamptz NOT NULL
+  )`,
+  'CREATE INDEX refused_logins_latest ON @refused_logins (latest)',
 ]
 
 /** The tables of a new schema. */
