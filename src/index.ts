@@ -76,7 +76,7 @@ export {
 } from './application/ports/stores/token-requests.ts'
 export type { TokenStore } from './application/ports/stores/token-store.ts'
 export type { UserIds } from './application/ports/stores/user-ids.ts'
-export type { Taken, UserStore, WriteOptions } from './application/ports/stores/user-store.ts'
+export type { Taken, UserCount, UserStore, WriteOptions } from './application/ports/stores/user-store.ts'
 
 // Values and rules
 export type { Actor, ActorWithoutLogin } from './domain/actor.ts'
@@ -144,6 +144,8 @@ export {
   type UserView,
   viewOf,
 } from './domain/user.ts'
+
+export { type FoundUser, type KeyPrefix, meets, type UserCriteria } from './domain/user-criteria.ts'
 
 // Handlers, stores and helpers
 export { newId } from './adapters/crypto/new-id.ts'

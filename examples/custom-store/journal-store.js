@@ -9,8 +9,10 @@ import {
   fullSinkSeconds,
   haveRoom,
   isActiveSuperuser,
+  isUserId,
   maxWaitingDeliveries,
   maxWaitingRequests,
+  meets,
   passwordScheme,
   tenantRecordId,
   Unavailable,
@@ -19,7 +21,7 @@ import {
 
 /**
  * @import { AccountEvent, LeasedEvent, EmailKey, Page, TokenRequest, UndeliveredEvent, UndeliveredRequest } from 'portcullis'
- * @import { EventId, SinkName, Taken, User, UserId, UsersRole } from 'portcullis'
+ * @import { EventId, SinkName, Taken, User, UserCriteria, UserId, UsersRole } from 'portcullis'
  *
  * @typedef {object} Queue the events of one user that wait for one sink; the queue outlives the user
  * @property {UserId} userId
@@ -121,6 +123,12 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
     return superusers.length === 1 && superusers[0]?.id === id
   }
 
+  /** @param {UserCriteria} criteria */
+  function meeting(criteria) {
+    const found = [...state.users.values()].map((user) => ({ user, lastLoginAt: state.logins.get(user.id) ?? null }))
+    return found.filter((one) => meets(one, criteria))
+  }
+
   /** @param {UserId} userId @param {readonly AccountEvent[]} events @param {SinkName | null} sink @returns {Change[]} */
   function queued(userId, events, sink = null) {
     if (events.length === 0) return []
@@ -215,6 +223,14 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
       },
       async list(limit, after) {
         return pageOf([...state.users.values()], ({ id }) => id, limit, after)
+      },
+      async search(criteria, limit, after) {
+        if (after !== null && !isUserId(after)) return 'bad_cursor'
+        return pageOf(meeting(criteria), ({ user }) => user.id, limit, after)
+      },
+      async count(criteria, most) {
+        const { length } = meeting(criteria)
+        return { count: Math.min(length, most), isComplete: length <= most }
       },
       async passwordSchemes() {
         const hashes = [...state.users.values()].flatMap(({ passwordHash }) => passwordHash ?? [])

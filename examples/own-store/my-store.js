@@ -1,10 +1,10 @@
 // @ts-check
 // A store of users as a class. The records are in a map here; put your database in its place.
-import { emailKey, isActiveSuperuser, openStore, passwordScheme } from 'portcullis'
+import { emailKey, isActiveSuperuser, isUserId, meets, openStore, passwordScheme } from 'portcullis'
 import { memoryOutbox } from 'portcullis/testing'
 
 /**
- * @import { AccountEvent, EmailKey, LoginTimes, OpenOwnStore, Taken, User, UserId, UserStore, WriteOptions } from 'portcullis'
+ * @import { AccountEvent, EmailKey, LoginTimes, OpenOwnStore, Taken, User, UserCriteria, UserId, UserStore, WriteOptions } from 'portcullis'
  * @import { MemoryOutbox } from 'portcullis/testing'
  */
 
@@ -95,6 +95,21 @@ export class Users {
     return { items, next: items.length === limit ? (items.at(-1)?.id ?? null) : null }
   }
 
+  // In a database: one query by the index of the criterion that the fewest users meet, and the others as filters.
+  /** @param {UserCriteria} criteria @param {number} limit @param {string | null} after */
+  async search(criteria, limit, after) {
+    if (after !== null && !isUserId(after)) return /** @type {const} */ ('bad_cursor')
+    const rest = this.#meeting(criteria).filter(({ user }) => after === null || user.id > after)
+    const items = rest.sort((one, other) => (one.user.id < other.user.id ? -1 : 1)).slice(0, limit)
+    return { items, next: items.length === limit ? (items.at(-1)?.user.id ?? null) : null }
+  }
+
+  /** @param {UserCriteria} criteria @param {number} most */
+  async count(criteria, most) {
+    const { length } = this.#meeting(criteria)
+    return { count: Math.min(length, most), isComplete: length <= most }
+  }
+
   async passwordSchemes() {
     const hashes = this.#all().flatMap(({ passwordHash }) => passwordHash ?? [])
     return [...new Set(hashes.map(passwordScheme))]
@@ -105,6 +120,12 @@ export class Users {
   #isLastSuperuser(id) {
     const superusers = this.#all().filter(isActiveSuperuser)
     return superusers.length === 1 && superusers[0]?.id === id
+  }
+
+  /** @param {UserCriteria} criteria */
+  #meeting(criteria) {
+    const found = this.#all().map((user) => ({ user, lastLoginAt: this.#logins.get(user.id) ?? null }))
+    return found.filter((one) => meets(one, criteria))
   }
 
   #all() {

@@ -19,6 +19,7 @@ import { superusersContract } from './contracts/superusers.ts'
 import { tokenRequestsContract } from './contracts/token-requests.ts'
 import { tokenStoreContract } from './contracts/token-store.ts'
 import { userIdsContract } from './contracts/user-ids.ts'
+import { userSearchContract } from './contracts/user-search.ts'
 import { userStoreContract } from './contracts/user-store.ts'
 import { forgetWaiting } from './users-scene.ts'
 
@@ -31,6 +32,7 @@ const suites: { readonly [Name in PortName]-?: readonly Suite[] } = {
     ofUsers('as a store of OAuth accounts', oauthAccountsContract),
     ofUsers('as a store of superusers', superusersContract),
     ofUsers('as a store of own fields', ownFieldsContract),
+    ofUsers('as a store that is searched', userSearchContract),
   ],
   outbox: [
     ofUsers('as an outbox', outboxContract),

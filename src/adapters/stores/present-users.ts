@@ -31,6 +31,12 @@ export function presentUsers(users: UserStore, { fieldRules, clock }: Present): 
       const { items, next } = await users.list(limit, after)
       return { items: items.map(present), next }
     },
+    async search(criteria, limit, after) {
+      const page = await users.search(criteria, limit, after)
+      if (page === 'bad_cursor') return page
+      return { ...page, items: page.items.map((one) => ({ ...one, user: present(one.user) })) }
+    },
+    count: (criteria, most) => users.count(criteria, most),
     passwordSchemes: () => users.passwordSchemes(),
   }
 }

@@ -54,6 +54,8 @@ export const storePorts: { readonly [Name in PortName]-?: PortFacts<Required<Sto
       replace: 'write',
       remove: 'write',
       list: 'read',
+      search: 'read',
+      count: 'read',
       passwordSchemes: 'read',
     },
   },

@@ -169,6 +169,33 @@ describe('the MongoDB store', () => {
       expect(await opened.handle.users.find(user.id)).to.deep.equal(read)
     })
 
+    it('finds users by the beginning of their address whom an earlier release has written', async () => {
+      const own = await openMongo()
+      const mongo = new driver.MongoClient(own.url)
+      try {
+        const users = mongo.db().collection<{ _id: string }>('users')
+        const all = Array.from({ length: 210 }, () => aUser())
+        for (const user of all) expect(await own.handle.users.insert(user, [])).to.equal('stored')
+        await users.updateMany({}, { $unset: { emailKey: '' } })
+        await mongo
+          .db()
+          .collection<{ _id: string }>('meta')
+          .updateOne({ _id: 'schema' }, { $set: { version: 9, oldest: 9 } })
+        const later = await open(own.url)
+        await recovers(() => later.prepare())
+        for (const user of [all[0], all[99], all[100], all[209]]) {
+          const text = emailKey(user?.email ?? expect.fail('there are fewer'))
+          const found = await usersOf(later).search({ prefix: { field: null, text } }, 2, null)
+          expect(found).to.have.nested.property('items[0].user.id', user?.id)
+        }
+        expect(await users.countDocuments({ emailKey: { $exists: false } })).to.equal(0)
+        await later.close()
+      } finally {
+        await mongo.close()
+        await own.close()
+      }
+    })
+
     it('is refused by a release without second factors', async () => {
       const meta = client.db().collection<{ _id: string; oldest: number }>('meta')
       expect((await meta.findOne({ _id: 'schema' }))?.oldest).to.be.at.least(9)

@@ -28,6 +28,8 @@ export function everyOperation(store: StorePorts): Operations {
       replace: () => users.replace(user, [anEvent(user)]),
       remove: () => users.remove(user, [anEvent(user)]),
       listUsers: () => users.list(10, null),
+      search: () => users.search({ isVerified: true, isActive: true }, 10, null),
+      countUsers: () => users.count({}, 10),
       passwordSchemes: () => users.passwordSchemes(),
     }),
     ...(outbox && {

@@ -1,8 +1,9 @@
 import type { LoginTimes } from '../../../application/ports/stores/login-times.ts'
 import type { Taken, UserStore } from '../../../application/ports/stores/user-store.ts'
-import type { UserId } from '../../../domain/ids.ts'
+import { isUserId, type UserId } from '../../../domain/ids.ts'
 import { passwordScheme } from '../../../domain/password.ts'
 import { isActiveSuperuser, type User } from '../../../domain/user.ts'
+import { type FoundUser, meets, type UserCriteria } from '../../../domain/user-criteria.ts'
 import { accountUniqueKey, emailUniqueKey, fieldUniqueKey, takenAmong, uniqueKeysOf } from '../unique-keys.ts'
 import type { MemoryOutbox } from './outbox.ts'
 import { pageOf } from './page.ts'
@@ -35,6 +36,11 @@ export function memoryUserStore(
   function isLastSuperuser(stored: User): boolean {
     if (!isActiveSuperuser(stored)) return false
     return ![...users.values()].some((user) => user.id !== stored.id && isActiveSuperuser(user))
+  }
+
+  function matching(criteria: UserCriteria): FoundUser[] {
+    const all = [...users.values()].map((user) => ({ user, lastLoginAt: logins.get(user.id) ?? null }))
+    return all.filter((one) => meets(one, criteria))
   }
 
   return {
@@ -81,6 +87,16 @@ export function memoryUserStore(
     lastLogin: async (id) => logins.get(id) ?? null,
 
     list: async (limit, after) => pageOf([...users.values()], ({ id }) => id, limit, after),
+
+    async search(criteria, limit, after) {
+      if (after !== null && !isUserId(after)) return 'bad_cursor'
+      return pageOf(matching(criteria), ({ user }) => user.id, limit, after)
+    },
+
+    async count(criteria, most) {
+      const { length } = matching(criteria)
+      return { count: Math.min(length, most), isComplete: length <= most }
+    },
 
     async passwordSchemes() {
       const hashes = [...users.values()].map(({ passwordHash }) => passwordHash).filter((hash) => hash !== null)

@@ -1,4 +1,5 @@
 import type { SinkName } from '../../../application/ports/stores/outbox.ts'
+import { type EmailKey, emailKey } from '../../../domain/email.ts'
 import { type AccountEvent, haveRoom, maxWaitingEvents } from '../../../domain/events.ts'
 import { type Factors, hasFactor, noFactors } from '../../../domain/factors.ts'
 import { noFields, type UserFields } from '../../../domain/fields.ts'
@@ -35,6 +36,8 @@ export interface UserDocument extends Omit<User, 'id' | 'sessions' | 'factors' |
   readonly sessions: { readonly generation: number; readonly keptCredentialId: string | null }
   readonly passwordScheme: string | null
   readonly uniqueKeys: readonly string[]
+  /** The address in `uniqueKeys`, in a field that has an order. */
+  readonly emailKey: EmailKey
   /** Written by `LoginTimes` alone. */
   readonly lastLoginAt?: Date
   /** The record is no user. */
@@ -165,7 +168,13 @@ export function writtenFields({ id, version, sessions: { generation, keptSid }, 
   const { passwordHash } = fields
   const sessions = { generation, keptCredentialId: keptSid }
   const factors = hasFactor(fields) ? fields.factors : null
-  return { ...fields, sessions, factors, passwordScheme: passwordHash === null ? null : passwordScheme(passwordHash) }
+  return {
+    ...fields,
+    emailKey: emailKey(fields.email),
+    sessions,
+    factors,
+    passwordScheme: passwordHash === null ? null : passwordScheme(passwordHash),
+  }
 }
 
 /** The fields that removal deletes, in the form of `$unset`. */
@@ -176,6 +185,7 @@ export function personalFields(user: User): Record<string, ''> {
 export function userOf({
   _id: id,
   uniqueKeys,
+  emailKey,
   removed,
   outbox,
   passwordScheme,

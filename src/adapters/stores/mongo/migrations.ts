@@ -1,3 +1,4 @@
+import type { EmailKey } from '../../../domain/email.ts'
 import type { UserId } from '../../../domain/ids.ts'
 import { lastOf, type Migrations, type SchemaRecord } from '../migrations.ts'
 import { type Connection, latest } from './connection/connection.ts'
@@ -25,6 +26,27 @@ async function moveDeadLetters({ users, deliveries, translate, isDuplicate }: Co
   await translate(() => users.updateMany({ 'outbox.dueAt': someTime }, { $unset: { 'outbox.leaseId': '' } }))
 }
 
+/** A write has to end within the time-out of the socket. */
+const usersPerWrite = 100
+
+/** The address of each user becomes a field of its own, because the index of a list has no order for a search. */
+async function addEmailKeys({ users, translate }: Connection): Promise<void> {
+  const lacking = { emailKey: { $exists: false }, uniqueKeys: { $gte: 'e:', $lt: 'e;' } }
+  const found = users.find(lacking, { projection: { uniqueKeys: 1 }, batchSize: usersPerWrite })
+  for (;;) {
+    const next = await translate(() => found.next())
+    if (next === null) return
+    const some = [next, ...found.readBufferedDocuments(usersPerWrite - 1)]
+    const writes = some.map(({ _id, uniqueKeys: [key = ''] }) => {
+      // A user with another address since then was written with the field.
+      return {
+        updateOne: { filter: { _id, uniqueKeys: key }, update: { $set: { emailKey: key.slice(2) as EmailKey } } },
+      }
+    })
+    await translate(() => users.bulkWrite(writes, { ordered: false }))
+  }
+}
+
 interface OldUser {
   readonly _id: UserId
   readonly outbox: { readonly dead: readonly Pick<DeliveryDocument, 'event' | 'attempts' | 'reason' | 'diedAt'>[] }
@@ -37,6 +59,8 @@ export const migrations: Migrations<Connection> = [
   { version: 8, excludesOlder: true, run: moveDeadLetters },
   // An older release would let users with a second factor in by their password alone.
   { version: 9, excludesOlder: true, run: () => undefined },
+  // An older release would change an address without `emailKey`.
+  { version: 10, excludesOlder: true, run: addEmailKeys },
 ]
 
 /** The version and the lock, as documents of `meta`. */

@@ -17,6 +17,7 @@ import {
 } from './documents.ts'
 import { mongoSuperusers } from './superusers.ts'
 import { takeNumber } from './user-ids.ts'
+import { mongoSearch } from './user-search.ts'
 
 /** The number of retries of a write that another process has made impossible meanwhile. */
 const repetitions = 7
@@ -134,6 +135,8 @@ export function mongoUserStore(connection: Connection): UserStore {
       const { items, next } = await page<UserDocument>('users', { filter: present, limit, after })
       return { items: items.map(userOf), next }
     },
+
+    ...mongoSearch(connection),
 
     passwordSchemes: () =>
       run(async () => {

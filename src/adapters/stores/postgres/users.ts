@@ -14,6 +14,7 @@ import { insertAll } from './insert-all.ts'
 import { dateOf, epoch, jsonRow } from './json-row.ts'
 import { unlessLost } from './lost-answers.ts'
 import { othersObjects } from './others-objects.ts'
+import { postgresSearch } from './user-search.ts'
 import { appended, eventValues, roomValues, waitingOf } from './waiting-events.ts'
 
 interface UserRow {
@@ -273,6 +274,8 @@ export function postgresUsers(connection: Connection, warn: (message: string) =>
       const items = rows.map(fromRow)
       return { items, next: items.length === limit ? (items.at(-1)?.id ?? null) : null }
     },
+
+    ...postgresSearch(connection, user, fromRow),
 
     async passwordSchemes() {
       return (await all<{ scheme: string }>(schemes)).map(({ scheme }) => scheme)

@@ -2,6 +2,7 @@ import type { EmailKey } from '../../../domain/email.ts'
 import type { AccountEvent } from '../../../domain/events.ts'
 import type { UserId } from '../../../domain/ids.ts'
 import type { User } from '../../../domain/user.ts'
+import type { FoundUser, UserCriteria } from '../../../domain/user-criteria.ts'
 import type { Page } from './page.ts'
 
 /** A write that may leave no active superuser. */
@@ -11,6 +12,13 @@ export interface WriteOptions {
 
 /** The key that another user has. */
 export type Taken = 'email_taken' | 'account_taken' | 'field_taken'
+
+/** A count that ends at a bound. */
+export interface UserCount {
+  readonly count: number
+  /** Whether there are no more. */
+  readonly isComplete: boolean
+}
 
 /** Users. A user and its waiting events are one aggregate: they are written together or not at all. */
 export interface UserStore {
@@ -64,6 +72,18 @@ export interface UserStore {
 
   /** A page of at most `limit` users in the order of their ids, behind the id `after`. */
   list(limit: number, after: string | null): Promise<Page<User>>
+
+  /**
+   * A page of the users that meet `criteria`, in an order that the store chooses. A user who does not change meanwhile is on
+   * exactly one page. `next` is a cursor for later calls with the same criteria. A page reads a bounded number of records, so with several
+   * criteria it may have fewer than `limit` users, or none, though `next` is not `null`.
+   *
+   * `'bad_cursor'` for a text that cannot be such a cursor.
+   */
+  search(criteria: UserCriteria, limit: number, after: string | null): Promise<Page<FoundUser> | 'bad_cursor'>
+
+  /** Counts at most `most` users that meet `criteria`, and may stop after as many records. */
+  count(criteria: UserCriteria, most: number): Promise<UserCount>
 
   /** Each prefix of algorithm and cost among the stored hashes, e.g. `$argon2id$v=19$m=19456,t=2,p=1`. */
   passwordSchemes(): Promise<readonly string[]>

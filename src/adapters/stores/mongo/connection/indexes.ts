@@ -14,6 +14,19 @@ const indexes: Readonly<Record<string, readonly (IndexDescription & { readonly n
     { key: { passwordScheme: 1 }, name: 'passwordScheme' },
     // Partial: few users are superusers.
     { key: { isSuperuser: 1 }, name: 'superusers', partialFilterExpression: { isSuperuser: true } },
+    // For the search. Partial, too, where few users are wanted.
+    { key: { isActive: 1, _id: 1 }, name: 'inactive', partialFilterExpression: { isActive: false } },
+    {
+      key: { _id: 1, 'factors.resetAt': 1 },
+      name: 'factors',
+      partialFilterExpression: { factors: { $type: 'object' } },
+    },
+    { key: { isVerified: 1, _id: 1 }, name: 'verified' },
+    { key: { createdAt: 1, _id: 1 }, name: 'createdAt' },
+    { key: { lastLoginAt: 1, _id: 1 }, name: 'lastLoginAt' },
+    { key: { emailKey: 1 }, name: 'emailKey' },
+    // Of each unique field by itself.
+    { key: { 'fields.keys.$**': 1 }, name: 'fieldKeys' },
     // Sparse: few users have waiting events.
     { key: { 'outbox.dueAt': 1 }, name: 'dueAt', sparse: true },
   ],

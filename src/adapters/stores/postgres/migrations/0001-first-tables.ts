@@ -60,7 +60,13 @@ const tables = [
     last_login_at timestamptz,
     version bigint NOT NULL
   )`,
-  'CREATE INDEX user_private_superusers ON @user_private (user_id) WHERE is_superuser AND is_active',
+  // For the search. Partial where few users are wanted.
+  'CREATE INDEX user_private_superusers ON @user_private (user_id) WHERE is_superuser',
+  'CREATE INDEX user_private_inactive ON @user_private (user_id) WHERE NOT is_active',
+  'CREATE INDEX user_private_factors ON @user_private (user_id) WHERE factors IS NOT NULL',
+  'CREATE INDEX user_private_verified ON @user_private (is_verified, user_id)',
+  'CREATE INDEX user_private_created ON @user_private (created_at, user_id)',
+  'CREATE INDEX user_private_last_login ON @user_private (last_login_at, user_id) WHERE last_login_at IS NOT NULL',
   'CREATE INDEX user_private_scheme ON @user_private (password_scheme)',
   `CREATE TABLE @oauth_claims (
     -- Provider and account as JSON.

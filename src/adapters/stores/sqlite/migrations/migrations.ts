@@ -8,6 +8,7 @@ import { lastLogins } from './0010-last-logins.ts'
 import { ownFields } from './0011-own-fields.ts'
 import { imports } from './0012-imports.ts'
 import { secondFactors } from './0013-second-factors.ts'
+import { userSearch } from './0014-user-search.ts'
 
 /** Every migration of the file, in its order. */
 export const migrations: Migrations<Database> = [
@@ -19,6 +20,7 @@ export const migrations: Migrations<Database> = [
   ownFields,
   imports,
   secondFactors,
+  userSearch,
 ]
 
 /**

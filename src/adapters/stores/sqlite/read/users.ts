@@ -6,6 +6,7 @@ import { parseFields } from '../../field-json.ts'
 import type { Read } from '../connection.ts'
 import type { Writes } from '../protocol.ts'
 import { rowIdOf, type UserRow } from '../rows.ts'
+import { sqliteSearch } from './user-search.ts'
 
 const byRowId = 'SELECT * FROM users WHERE row_id = ? AND id = ?'
 const byId = 'SELECT * FROM users WHERE id = ?'
@@ -48,6 +49,8 @@ export function sqliteUsers(read: Read, writes: Writes['users']): UserStore {
       )
       return { items: rows.map(fromRow), next: rows.length === limit ? (rows.at(-1)?.id ?? null) : null }
     },
+
+    ...sqliteSearch(read, fromRow),
 
     async passwordSchemes() {
       return read((sql) => sql<[], { scheme: string }>(schemes).all()).map(({ scheme }) => scheme)

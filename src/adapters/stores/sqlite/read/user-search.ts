@@ -1,0 +1,133 @@
+import type { User } from '../../../../domain/user.ts'
+import { type Bounds, behindPrefix, type Criterion, type Place, type SearchPlan, searching } from '../../user-search.ts'
+import type { Read } from '../connection.ts'
+import type { UserRow } from '../rows.ts'
+
+type Value = string | number | bigint
+
+/** A row, where `place` is read as text: a number of JavaScript does not hold every rowid. */
+interface FoundRow extends UserRow {
+  readonly last_login_at: number | null
+  readonly place_value: string | number | null
+  readonly place_id: string
+}
+
+/** The order of a search, and the index that has it. */
+interface Order {
+  readonly from: string
+  /** `null` along the rowids alone. */
+  readonly value: string | null
+}
+
+function orderOf(along: Criterion | null): Order {
+  switch (along?.of) {
+    case 'key':
+      return along.prefix.field === null
+        ? { from: 'users', value: 'email_key' }
+        : { from: 'field_claims CROSS JOIN users ON users.id = field_claims.user_id', value: 'key' }
+    case 'createdAt':
+      return { from: 'users INDEXED BY users_created', value: 'created_at' }
+    case 'lastLoginAt':
+      return { from: 'users INDEXED BY users_last_login', value: 'last_login_at' }
+    case 'isSuperuser':
+      return { from: 'users INDEXED BY users_superusers', value: null }
+    case 'isActive':
+      return { from: 'users INDEXED BY users_inactive', value: null }
+    case 'hasFactor':
+      return { from: 'users INDEXED BY users_factors', value: null }
+    case 'isVerified':
+      return { from: 'users INDEXED BY users_verified', value: null }
+    default:
+      return { from: 'users NOT INDEXED', value: null }
+  }
+}
+
+const flags = { isActive: 'is_active', isVerified: 'is_verified', isSuperuser: 'is_superuser' }
+const holding = 'field_claims AS own WHERE own.user_id = users.id AND own.field = ? AND own.key >= ? AND own.key < ?'
+
+/** The condition of a criterion; its values are added to `values`. */
+function conditionOf(criterion: Criterion, values: Value[]): string {
+  switch (criterion.of) {
+    case 'key':
+    case 'noKey': {
+      const { field, text } = criterion.prefix
+      const range = [text, behindPrefix(text)]
+      values.push(...(field === null ? range : [field, ...range]))
+      if (criterion.of === 'key')
+        return field === null ? 'email_key >= ? AND email_key < ?' : 'field = ? AND key >= ? AND key < ?'
+      return field === null ? 'NOT (email_key >= ? AND email_key < ?)' : `NOT EXISTS (SELECT 1 FROM ${holding})`
+    }
+    case 'createdAt':
+    case 'lastLoginAt': {
+      const column = criterion.of === 'createdAt' ? 'created_at' : 'last_login_at'
+      const { from, to } = criterion
+      if (from !== undefined) values.push(from.getTime())
+      if (to !== undefined) values.push(to.getTime())
+      return [`${column} IS NOT NULL`, ...(from ? [`${column} >= ?`] : []), ...(to ? [`${column} < ?`] : [])].join(
+        ' AND ',
+      )
+    }
+    case 'hasFactor':
+      return criterion.is ? 'factors IS NOT NULL' : 'factors IS NULL'
+    default:
+      return `${flags[criterion.of]} = ${Number(criterion.is)}`
+  }
+}
+
+/** The rows of a plan between two places. A key belongs to one user, so it is a place alone. */
+function ranged({ along, filters }: SearchPlan, { after, end }: Bounds, usesFilters = true) {
+  const values: Value[] = []
+  const { from, value } = orderOf(along)
+  const isKey = along?.of === 'key'
+  const columns = isKey ? value : value === null ? 'row_id' : `(${value}, place)`
+  const bound = (place: Place): string => {
+    if (value !== null) values.push(place.value ?? '')
+    if (!isKey) values.push(BigInt(place.id))
+    return isKey || value === null ? '?' : '(?, ?)'
+  }
+  const criteria = [...(along === null ? [] : [along]), ...(usesFilters ? filters : [])]
+  const conditions = criteria.map((one) => conditionOf(one, values))
+  if (after !== null) conditions.push(`${columns} > ${bound(after)}`)
+  if (end !== null) conditions.push(`${columns} <= ${bound(end)}`)
+  const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`
+  const order = isKey ? value : value === null ? 'row_id' : `${value}, place`
+  return {
+    rows: `FROM ${from}${where}`,
+    order: `ORDER BY ${order}`,
+    place: `${value} AS place_value, CAST(row_id AS TEXT) AS place_id`,
+    values,
+  }
+}
+
+const smallest = -(2n ** 63n)
+
+/** Each query reads the index that the plan names. */
+export function sqliteSearch(read: Read, userOf: (row: UserRow) => User) {
+  return searching({
+    async placeOf(plan, after, number) {
+      const { rows, order, place, values } = ranged(plan, { after, end: null }, false)
+      const text = `SELECT ${place} ${rows} ${order} LIMIT 1 OFFSET ?`
+      const found = read((sql) => sql<Value[], FoundRow>(text).get(...values, number - 1))
+      return found === undefined ? null : placeIn(found)
+    },
+
+    async find(plan, bounds, limit) {
+      const { rows, order, place, values } = ranged(plan, bounds)
+      const text = `SELECT users.*, ${place} ${rows} ${order} LIMIT ?`
+      return read((sql) => sql<Value[], FoundRow>(text).all(...values, limit)).map((row) => {
+        const { last_login_at: at } = row
+        return { found: { user: userOf(row), lastLoginAt: at === null ? null : new Date(at) }, place: placeIn(row) }
+      })
+    },
+
+    async count(plan, bounds, limit) {
+      const { rows, values } = ranged(plan, bounds)
+      const text = `SELECT count(*) AS found FROM (SELECT 1 ${rows} LIMIT ?)`
+      return read((sql) => sql<Value[], { found: number }>(text).get(...values, limit))?.found ?? 0
+    },
+
+    isId: (text) => /^-?\d{1,19}$/.test(text) && BigInt(text) >= smallest && BigInt(text) < -smallest,
+  })
+}
+
+const placeIn = ({ place_value: value, place_id: id }: FoundRow): Place => ({ value, id })

@@ -1,0 +1,53 @@
+import { emailKey } from './email.ts'
+import { hasFactor } from './factors.ts'
+import type { User } from './user.ts'
+
+/** The beginning of the key of an address (`field: null`), or of a unique field. */
+export interface KeyPrefix {
+  readonly field: string | null
+  readonly text: string
+}
+
+/** The users that a search finds: those that meet every criterion. `undefined`: any user meets it. */
+export interface UserCriteria {
+  readonly prefix?: KeyPrefix | undefined
+  /** None of the keys begins so: an earlier part of the search has found the others. */
+  readonly exceptPrefixes?: readonly KeyPrefix[] | undefined
+  readonly isActive?: boolean | undefined
+  readonly isVerified?: boolean | undefined
+  readonly isSuperuser?: boolean | undefined
+  /** As `hasFactor` of the stored record. */
+  readonly hasFactor?: boolean | undefined
+  /** At this time or later. */
+  readonly createdAfter?: Date | undefined
+  /** Before this time, as the next one. */
+  readonly createdBefore?: Date | undefined
+  /** A user without a recorded login does not meet it. */
+  readonly lastLoginBefore?: Date | undefined
+}
+
+/** A user with the time of the last login; `null` if none was recorded. */
+export interface FoundUser {
+  readonly user: User
+  readonly lastLoginAt: Date | null
+}
+
+export function meets({ user, lastLoginAt }: FoundUser, criteria: UserCriteria): boolean {
+  const { prefix, exceptPrefixes = [], createdAfter, createdBefore, lastLoginBefore } = criteria
+  const has = ({ field, text }: KeyPrefix): boolean => {
+    const key = field === null ? emailKey(user.email) : user.fields.keys[field]
+    return key?.startsWith(text) ?? false
+  }
+  const is = (wanted: boolean | undefined, value: boolean): boolean => wanted === undefined || wanted === value
+  return (
+    (prefix === undefined || has(prefix)) &&
+    !exceptPrefixes.some(has) &&
+    is(criteria.isActive, user.isActive) &&
+    is(criteria.isVerified, user.isVerified) &&
+    is(criteria.isSuperuser, user.isSuperuser) &&
+    is(criteria.hasFactor, hasFactor(user)) &&
+    (createdAfter === undefined || user.createdAt >= createdAfter) &&
+    (createdBefore === undefined || user.createdAt < createdBefore) &&
+    (lastLoginBefore === undefined || (lastLoginAt !== null && lastLoginAt < lastLoginBefore))
+  )
+}
