@@ -89,7 +89,8 @@ other than \`100-continue\` gets 417 without a body, and the service ignores \`U
 const invalidItems = `## Items of a 422
 
 The answer lists all faults in the order of the fields: \`{"type", "loc", "msg"}\`, some with \`ctx\`. It never repeats the
-input. \`loc\` is a path: \`["body", "email"]\` is a field, \`["body"]\` the whole body, \`["body", 17]\` a position in the body.
+input. \`loc\` is a path: \`["body", "email"]\` is a field, \`["body"]\` the whole body, \`["body", 17]\` a position in the body,
+\`["query", "limit"]\` a parameter of the query.
 
 | \`type\` | Meaning |
 |---|---|
@@ -99,9 +100,10 @@ input. \`loc\` is a path: \`["body", "email"]\` is a field, \`["body"]\` the who
 | \`list_type\` | The value is not a list |
 | \`value_error\` | The value is not an e-mail address, or the field was sent twice. Or the fields of a user have more than 8 KiB |
 | \`string_pattern_mismatch\` | \`grant_type\` is not \`password\`, or a [field of your own](fields.md) does not match its pattern |
+| \`int_parsing\`, \`datetime_parsing\` | A parameter of the query is not a whole number, or no date or time |
 | \`int_type\`, \`float_type\`, \`date_parsing\`, \`enum\` | A field of your own has another type, or is none of its options |
 | \`string_too_short\`, \`string_too_long\`, \`too_long\`, \`greater_than_equal\`, \`less_than_equal\` | A field of your own is outside its limits |
-| \`extra_forbidden\` | The field is not declared, or users may not write it (\`users.unknownFields: refuse\`) |
+| \`extra_forbidden\` | The field is not declared, or users may not write it (\`users.unknownFields: refuse\`). Or the parameter of the query is unknown |
 | \`model_attributes_type\` | The body is not a JSON object, or its type is not \`application/json\` |
 | \`json_invalid\` | The JSON is malformed. \`loc[1]\` is the position of the fault if it is known, otherwise 0 |
 

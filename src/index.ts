@@ -25,6 +25,7 @@ export type { Authenticated, Backend, By, CandidateCredential } from './applicat
 export type { CheckedAccounts } from './adapters/http/checked-accounts.ts'
 export type { CheckedAdmin } from './adapters/http/checked-admin.ts'
 export type { NewAccount } from './application/administration/create-user.ts'
+export type { FoundUsers, UserSearch } from './application/administration/search-users.ts'
 export type { CausingRequest } from './application/event-metadata.ts'
 export type { LoginResult } from './application/sign-in/complete-login.ts'
 export type { SessionView } from './application/sign-in/list-sessions.ts'

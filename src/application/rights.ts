@@ -26,6 +26,7 @@ const demands = {
   keep_factors: { own: ['second_factor'], other: ['superuser'] },
   /** Also an invitation, which is for a user without a password. */
   create_account: { own: null, other: ['superuser', 'fresh'] },
+  search_accounts: { own: null, other: ['superuser'] },
   change_account: { own: ['superuser', 'fresh'], other: ['superuser', 'fresh'] },
   /** Nothing brings the own account back, so its deletion always needs a login of a short time ago. */
   delete_account: { own: ['second_factor', 'recent'], other: ['superuser', 'fresh'] },
@@ -44,7 +45,7 @@ export const acts = Object.keys(demands) as readonly Act[] // safe: these are th
 /**
  * Refuses an act on an account by an actor who has no right to it. A program or command decides by itself.
  *
- * @param target `null` for a new account
+ * @param target `null` for a new account, and for an act that concerns no single one
  * @param options.isConfirmed the request also has the password of the login, which then need not be fresh
  */
 export function requireRight(

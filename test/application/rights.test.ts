@@ -42,6 +42,7 @@ describe('the right to act on an account', () => {
     reset_factors: { own: [alien, alien, alien, alien], other: [alien, alien, may, old] },
     keep_factors: { own: [may, may, may, may], other: [alien, alien, may, may] },
     create_account: { own: [alien, alien, alien, alien], other: [alien, alien, may, old] },
+    search_accounts: { own: [alien, alien, alien, alien], other: [alien, alien, may, may] },
     change_account: { own: [alien, alien, may, old], other: [alien, alien, may, old] },
     delete_account: { own: [may, old, may, old], other: [alien, alien, may, old] },
   }
@@ -71,7 +72,7 @@ describe('the right to act on an account', () => {
     const required = { ...needs, secondFactor: 'required' } as const
     const weak = 'SECOND_FACTOR_REQUIRED'
     const before = { list_sessions: may, end_sessions: may, change_factors: may }
-    const own = { ...all(() => weak), reset_factors: alien, create_account: alien, ...before }
+    const own = { ...all(() => weak), reset_factors: alien, create_account: alien, search_accounts: alien, ...before }
     const root = logins['superuser, fresh']
     const plain = logins['user, fresh']
     expect(all((act) => refusalOf(superusers, root, act, root.user))).to.deep.equal(own)
@@ -101,7 +102,8 @@ describe('the right to act on an account', () => {
   it('needs no fresh login if the request has the password, and nothing else changes', () => {
     const by = logins['superuser, old']
     const confirmed = { isConfirmed: true }
-    const expected = all((act) => (act === 'reset_factors' || act === 'create_account' ? alien : may))
+    const foreign = ['reset_factors', 'create_account', 'search_accounts']
+    const expected = all((act) => (foreign.includes(act) ? alien : may))
     expect(all((act) => refusalOf(needs, by, act, by.user, confirmed))).to.deep.equal(expected)
     const plain = logins['user, old']
     expect(refusalOf(needs, plain, 'change_account', plain.user, confirmed)).to.equal(alien)

@@ -92,6 +92,7 @@ describe('the OpenAPI document', () => {
       'DELETE /users/{user_id}/sessions users:log_out_user *',
       'DELETE /users/{user_id}/sessions/{id} users:end_session_of_user *',
       'POST /users users:create_user *',
+      'GET /users users:search *',
       'POST /users/{user_id}/invite users:invite_user *',
       'GET /users/{user_id} users:user *',
       'PATCH /users/{user_id} users:patch_user *',

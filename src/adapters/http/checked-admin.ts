@@ -1,5 +1,8 @@
-import type { CreateUser, NewAccount } from '../../application/administration/create-user.ts'
+import Type from 'typebox'
+import type { CreateUser } from '../../application/administration/create-user.ts'
 import type { InviteUser } from '../../application/administration/invite-user.ts'
+import type { SearchUsers, UserSearch } from '../../application/administration/search-users.ts'
+import { InvalidInput } from '../../domain/refusal.ts'
 import {
   checked,
   checkOf,
@@ -16,25 +19,50 @@ import { CreateUserBody, optional } from './schemas.ts'
 export interface CheckedAdmin {
   readonly createUser: Execute<CreateUser>
   readonly inviteUser: Execute<InviteUser>
+  readonly searchUsers: Execute<SearchUsers>
 }
 
 const { email, password, invite } = CreateUserBody.properties
 const client = optional.text('The address of the client')
+const flag = optional.flag('Whether the users have it')
+const ofSearch = {
+  text: optional.text('The text'),
+  after: optional.text('The cursor'),
+  limit: Type.Optional(Type.Unsafe<number | undefined>({ type: ['number', 'null'] })),
+  isActive: flag,
+  isVerified: flag,
+  isSuperuser: flag,
+  hasFactor: flag,
+  counts: flag,
+}
 const checks = {
   createUser: checkOf<CreateUser>({ email, password, invite, ...flags, fields, client, ...request }, requireActor),
   inviteUser: checkOf<InviteUser>(request, requireActorAndTarget),
+  searchUsers: checkOf<SearchUsers>(ofSearch, (input) => {
+    requireActor(input)
+    requireTimes(input)
+  }),
 }
 
 /** The use cases with the input checks of the routes, as `checkedAccounts`. */
 export function checkedAdmin(useCases: CheckedAdmin): CheckedAdmin {
   const createUser = checked(useCases.createUser, checks.createUser)
+  const searchUsers = checked(useCases.searchUsers, checks.searchUsers)
   return {
     createUser: { execute: (input) => createUser.execute(givenOf(input)) },
     inviteUser: checked(useCases.inviteUser, checks.inviteUser),
+    searchUsers: { execute: (input) => searchUsers.execute(givenOf(input)) },
   }
 }
 
 /** As on the routes, `null` means that a member is not given. */
-function givenOf(input: NewAccount): NewAccount {
+function givenOf<Input extends object>(input: Input): Input {
   return { ...input, ...Object.fromEntries(Object.entries(input).map(([name, value]) => [name, value ?? undefined])) }
+}
+
+function requireTimes({ createdAfter, createdBefore, lastLoginBefore }: UserSearch): void {
+  for (const [name, value] of Object.entries({ createdAfter, createdBefore, lastLoginBefore })) {
+    const isTime = value instanceof Date && !Number.isNaN(value.getTime())
+    if (value != null && !isTime) throw new InvalidInput(name, 'must be a Date')
+  }
 }

@@ -10,11 +10,13 @@ import type { Access, Limit, Method, Route } from './routes.ts'
 /** The body of an answer; `null` for none. */
 export type ReplySchema = { readonly description: string; readonly body: TSchema | null }
 
-/** An optional parameter of the query. Unknown parameters are ignored. */
+/** An optional parameter of the query. Unless the handler says otherwise, unknown parameters are ignored. */
 export interface QueryParameter {
   readonly name: string
   readonly description: string
   readonly isRepeated?: boolean
+  /** For documents; by default a text. */
+  readonly schema?: TSchema
 }
 
 /** An operation of a router. `Use` has the use cases of its handler. */

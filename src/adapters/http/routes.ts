@@ -47,6 +47,10 @@ export const routes = {
     change: ['PATCH', '/:user_id', 'superuser', 'passwords'],
     delete: ['DELETE', '/:user_id', 'superuser'],
   },
+  /** Below the prefix of the users, if `users.search` is on. */
+  userSearch: {
+    search: ['GET', '', 'superuser'],
+  },
   /** Below the prefix of the users, if `users.selfDeletion` is on. Otherwise `/me` counts as the id of no user. */
   ownDeletion: {
     deleteMe: ['DELETE', '/me', 'user'],

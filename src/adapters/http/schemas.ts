@@ -1,6 +1,7 @@
 import { domainToUnicode } from 'node:url'
-import { Type } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import type { UserExport } from '../../application/accounts/export-user.ts'
+import type { FoundUsers } from '../../application/administration/search-users.ts'
 import type { ProviderVault } from '../../application/ports/provider-vault.ts'
 import type { SessionView } from '../../application/sign-in/list-sessions.ts'
 import { type Email, type ParsedEmail, parseEmail } from '../../domain/email.ts'
@@ -51,6 +52,55 @@ export function userBody(user: User, reader: User | null) {
   const { id, email, isActive, isSuperuser, isVerified, fields } = viewOf(user)
   const own = { ...fields, ...(reader?.isSuperuser && user.fields.hidden) }
   return { id: jsonId(id), email, is_active: isActive, is_superuser: isSuperuser, is_verified: isVerified, ...own }
+}
+
+/** A user in a list. */
+export const ListedUserSchema = Type.Object(
+  {
+    ...UserSchema.properties,
+    created_at: Type.String({ format: 'date-time' }),
+    last_login: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      format: 'date-time',
+      description: 'null if no login was recorded',
+    }),
+  },
+  { additionalProperties: false },
+)
+
+export const pageOf = (item: TSchema) =>
+  Type.Object(
+    {
+      items: Type.Array(item, {
+        description:
+          'There may be fewer than `limit` before the last page, because a page reads a bounded number of records',
+      }),
+      next: Type.Unsafe<string | null>({
+        type: ['string', 'null'],
+        description: 'The `after` of the next page; null on the last one',
+      }),
+      count: Type.Optional(Type.Integer({ description: 'The number of all users of the search, if it was asked for' })),
+      is_count_complete: Type.Optional(
+        Type.Boolean({
+          description: 'Beside `count`: whether there are no more. The count stops after 10 000 records',
+        }),
+      ),
+    },
+    { title: 'UserPage', additionalProperties: false },
+  )
+
+export const UserPageSchema = pageOf(ListedUserSchema)
+
+export function pageBody({ items, next, count }: FoundUsers, reader: User) {
+  return {
+    items: items.map(({ user, lastLoginAt }) => ({
+      ...userBody(user, reader),
+      created_at: user.createdAt.toISOString(),
+      last_login: lastLoginAt?.toISOString() ?? null,
+    })),
+    next: next === null ? null : Buffer.from(next).toString('base64url'),
+    ...(count !== null && { count: count.count, is_count_complete: count.isComplete }),
+  }
 }
 
 const accountFields = {

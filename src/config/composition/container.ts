@@ -11,6 +11,7 @@ import { ReadUser } from '../../application/accounts/read-user.ts'
 import { RegisterUser } from '../../application/accounts/register-user.ts'
 import { CreateUser } from '../../application/administration/create-user.ts'
 import { InviteUser } from '../../application/administration/invite-user.ts'
+import { SearchUsers } from '../../application/administration/search-users.ts'
 import { ChangeUser } from '../../application/change-user.ts'
 import { DeliverTokens } from '../../application/deliveries/deliver-tokens.ts'
 import { RelayEvents } from '../../application/deliveries/relay-events.ts'
@@ -94,6 +95,7 @@ const classes = {
   resetFactors: ResetFactors,
   resetPassword: ResetPassword,
   retryDeliveries: RetryDeliveries,
+  searchUsers: SearchUsers,
   startOAuth: StartOAuth,
   sweep: Sweep,
   unlinkOAuth: UnlinkOAuth,

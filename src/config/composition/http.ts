@@ -37,6 +37,7 @@ import { operationsRouter } from '../../adapters/http/routers/operations.ts'
 import { ownDeletionRouter } from '../../adapters/http/routers/own-deletion.ts'
 import { ownExportRouter } from '../../adapters/http/routers/own-export.ts'
 import { secondFactorRouter } from '../../adapters/http/routers/second-factor.ts'
+import { userSearchRouter } from '../../adapters/http/routers/user-search.ts'
 import type { BrowserCookie } from '../../adapters/http/transports/browser-cookie.ts'
 import { removingRepeated } from '../../adapters/http/transports/cookie-scopes.ts'
 import type { DeviceCookie } from '../../adapters/http/transports/device-cookie.ts'
@@ -238,6 +239,8 @@ function routersOf(settings: Settings, code: AppsCode | null): PlacedRouter[] {
   const deletion = isDeletable ? [placed<Use>(users, ownDeletionRouter, ({ use }) => use)] : []
   const isExportable = users.enabled && settings.users.selfExport
   const ownExport = isExportable ? [placed<Use>(users, ownExportRouter, ({ use }) => use)] : []
+  const isSearchable = users.enabled && settings.users.search
+  const search = isSearchable ? [placed<Use>(users, userSearchRouter, ({ use }) => use)] : []
   // Routes of the pages that programs may want to call, too.
   const { enabled: hasPages } = settings.pages
   const checkPassword = hasPages ? [placed<Use>({ prefix: '' }, checkPasswordRouter, ({ use }) => use)] : []
@@ -264,6 +267,7 @@ function routersOf(settings: Settings, code: AppsCode | null): PlacedRouter[] {
     ...others,
     ...deletion,
     ...ownExport,
+    ...search,
     ...checkReset,
     ...checkPassword,
     ...apps,

@@ -1,3 +1,4 @@
+import { parseEmail } from '../../adapters/addresses/parse-email.ts'
 import { isCommonPassword } from '../../adapters/crypto/common-passwords.ts'
 import { type DerivedKeys, newToken } from '../../adapters/crypto/derived-keys.ts'
 import { deviceTokens } from '../../adapters/crypto/device-tokens.ts'
@@ -80,6 +81,7 @@ export function portsOf(settings: Settings, opened: Opened) {
     sinkNames: new Set<SinkName>(sinks.map(({ name }) => name)),
     outbox: users.outbox,
     loginTimes: users.loginTimes,
+    parseEmail,
     forgetFormerHashes: new ForgetFormerHashes({ users: userPorts.users, clock, until }),
     tokenRequests: users.tokenRequests,
     expiringIds,

@@ -28,12 +28,18 @@ export function mountedRoutes(settings: Settings): MountedRoute[] {
     .flatMap(({ name, router }) => {
       const { prefix } = settings.routers[name]
       const own = router.endpoints.map(({ method, path }) => [method, path] as const)
-      const others = name === 'users' && settings.users.selfExport ? Object.values(routes.ownExport) : []
-      return below(prefix, `routers.${name}.prefix`, [...own, ...others])
+      return below(prefix, `routers.${name}.prefix`, [...own, ...(name === 'users' ? optionalOf(settings) : [])])
     })
   const ofKeys = mayPublishKeys(settings) ? pagePaths.keys : []
   const keys = ofKeys.map((path) => ({ method: 'GET', path, setting: 'the service itself' }))
   return [...backends, ...providers, ...others, ...keys]
+}
+
+function optionalOf({ users }: Settings) {
+  return [
+    ...(users.selfExport ? Object.values(routes.ownExport) : []),
+    ...(users.search ? Object.values(routes.userSearch) : []),
+  ]
 }
 
 function below(

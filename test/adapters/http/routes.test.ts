@@ -15,6 +15,7 @@ import { operationsRouter } from '../../../src/adapters/http/routers/operations.
 import { ownDeletionRouter } from '../../../src/adapters/http/routers/own-deletion.ts'
 import { ownExportRouter } from '../../../src/adapters/http/routers/own-export.ts'
 import { secondFactorRouter } from '../../../src/adapters/http/routers/second-factor.ts'
+import { userSearchRouter } from '../../../src/adapters/http/routers/user-search.ts'
 import { pagePaths, routes } from '../../../src/adapters/http/routes.ts'
 import { bearerTransport } from '../../../src/adapters/http/transports/bearer.ts'
 import { routers } from '../../../src/config/plugins/routers.ts'
@@ -29,6 +30,7 @@ describe('the list of routes', () => {
     oauthAssociate: oauthAssociateRouter('any', true),
     checkReset: checkResetRouter,
     checkPassword: checkPasswordRouter,
+    userSearch: userSearchRouter,
     ownDeletion: ownDeletionRouter,
     ownExport: ownExportRouter,
     apps: appsRouter,

@@ -27,6 +27,7 @@ describe('compat.preset', () => {
     expect(changed).to.have.members([
       'backends.cookie.transport.name',
       'users.reportsUnchanged',
+      'users.search',
       'compat.nullBodies',
       'compat.plainReasons',
       'compat.stateCodes',

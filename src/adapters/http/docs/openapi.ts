@@ -87,11 +87,11 @@ function parametersOf({ path, parameters = {}, query = [] }: Endpoint, tenantHea
     required: true,
     schema: parameters[name] ?? { ...text, format: 'uuid' },
   }))
-  const fields = query.map(({ name, description, isRepeated }) => ({
+  const fields = query.map(({ name, description, isRepeated, schema = text }) => ({
     name,
     in: 'query',
     description,
-    schema: isRepeated ? { type: 'array', items: text } : text,
+    schema: isRepeated ? { type: 'array', items: schema } : schema,
   }))
   const header = { name: tenantHeader, in: 'header', description: 'The name of the tenant.', schema: text }
   return [...ids, ...fields, ...(tenantHeader === null ? [] : [header])]
@@ -208,9 +208,16 @@ const serviceFailures = [
   ),
 ]
 
+const queryFailure = failure(
+  422,
+  'INVALID_QUERY',
+  'The query has a wrong or unknown value. The list has one item for each fault',
+  [{ type: 'int_parsing', loc: ['query', 'limit'], msg: 'Input should be a valid integer' }],
+)
+
 function failuresOf(endpoint: Endpoint, context: Context): Failure[] {
   const { isOfTenant, usesCookies, requiresVerification, demandsFactor } = context
-  const { access, refusals, body, target, limit, ownOriginsOnly, method, errorReply } = endpoint
+  const { access, refusals, body, target, limit, ownOriginsOnly, method, errorReply, query = [] } = endpoint
   const codes: RefusalCode[] = []
   const needsLogin = access === 'user' || access === 'superuser'
   if (needsLogin) codes.push('UNAUTHORIZED')
@@ -221,6 +228,7 @@ function failuresOf(endpoint: Endpoint, context: Context): Failure[] {
   if (target !== null || isOfTenant) codes.push('NOT_FOUND') // the tenant may be unknown
   return [
     ...(body === null || errorReply !== undefined ? [] : bodyFailures),
+    ...(query.some(({ schema }) => schema !== undefined) ? [queryFailure] : []),
     ...[...new Set([...codes, ...refusals])].map(refusal),
     ...(limit === null ? [] : [limited]),
     ...serviceFailures,

@@ -3,7 +3,7 @@ import type { Field } from '../../../domain/field.ts'
 import { doors, type FieldRules, isTaken } from '../../../domain/fields.ts'
 import type { RefusalCode } from '../../../domain/refusal.ts'
 import type { Endpoint, Router } from '../endpoint.ts'
-import { UserSchema, UserWithAccountsSchema } from '../schemas.ts'
+import { ListedUserSchema, pageOf, UserPageSchema, UserSchema, UserWithAccountsSchema } from '../schemas.ts'
 
 interface ObjectSchema {
   readonly properties: Readonly<Record<string, unknown>>
@@ -26,6 +26,9 @@ export function withOwnFields<Of extends Router>(router: Of, rules: FieldRules):
 function described(endpoint: Endpoint, rules: FieldRules): Endpoint {
   const { body, ownFields, refusals } = endpoint
   const replies = Object.entries(endpoint.replies).map(([status, reply]) => {
+    if (reply.body === UserPageSchema) {
+      return [status, { ...reply, body: pageOf(answered(ListedUserSchema, rules)) }] as const
+    }
     const isUser = reply.body === UserSchema || reply.body === UserWithAccountsSchema
     return [status, isUser && reply.body !== null ? { ...reply, body: answered(reply.body, rules) } : reply] as const
   })

@@ -86,7 +86,8 @@ export function objectionsBy(schema: TSchema): (given: object) => { field: strin
 
 const isOf = (wanted: string, type: Property['type']): boolean => [type].flat().includes(wanted)
 
-function flag(value: unknown): unknown {
+/** A boolean in any spelling of fastapi-users; otherwise the value itself. */
+export function flag(value: unknown): unknown {
   const word = typeof value === 'string' ? value.toLowerCase() : value
   if (truthy.includes(word)) return true
   return falsy.includes(word) ? false : value

@@ -169,6 +169,11 @@ export const users = Type.Object({
     description:
       'Users may read everything that is stored about them, without secrets and private fields: `GET /users/me/export` (GDPR articles 15 and 20).',
   }),
+  search: Type.Boolean({
+    default: true,
+    fastapiUsers: false,
+    description: 'Superusers may list and find users: `GET /users`, a route that fastapi-users does not have.',
+  }),
 })
 
 export const limits = Type.Object({
