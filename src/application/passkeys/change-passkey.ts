@@ -26,7 +26,9 @@ export class ChangePasskey {
     const outcome = await this.#needs.changeUser.execute(by.user.id, async (fresh) => {
       if (!(await speaksFor(fresh, by))) throw new Refusal('UNAUTHORIZED')
       const { passkeys: present, totp } = fresh.factors
-      if (!present.some((one) => one.id === id)) throw new Refusal('NOT_FOUND')
+      const found = present.find((one) => one.id === id)
+      if (found === undefined) throw new Refusal('NOT_FOUND')
+      if (found.name === name) return { type: 'keep' }
       const passkeys =
         name === null
           ? present.filter((one) => one.id !== id)
