@@ -7,8 +7,20 @@ import { goodPassword, register } from '../support/http/client.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
 
 const texts = {
-  'en-GB': { cancelled: 'No passkey was used', refused: 'is not known here any more', step: 'One more step' },
-  'de-AT': { cancelled: 'wurde kein Passkey verwendet', refused: 'nicht mehr bekannt', step: 'Noch ein Schritt' },
+  'en-GB': {
+    cancelled: 'No passkey was used',
+    refused: 'is not known here any more',
+    step: 'One more step',
+    code: 'Recovery code',
+    really: 'Really remove?',
+  },
+  'de-AT': {
+    cancelled: 'wurde kein Passkey verwendet',
+    refused: 'nicht mehr bekannt',
+    step: 'Noch ein Schritt',
+    code: 'Wiederherstellungscode',
+    really: 'Ja, entfernen',
+  },
 }
 
 describe('the pages for passkeys in a browser', () => {
@@ -80,7 +92,7 @@ describe('the pages for passkeys in a browser', () => {
     ['de-AT', 360, 'dark'],
   ] as const) {
     it(`add a passkey, sign in with it without an address, rename and remove it (${locale}, ${width})`, async () => {
-      const { refused, step } = texts[locale]
+      const { refused, step, code, really } = texts[locale]
       const email = `ada.${locale.toLowerCase()}@example.com`
       await register(service.url, email)
       await open(locale, width, scheme)
@@ -100,11 +112,14 @@ describe('the pages for passkeys in a browser', () => {
       await page.locator('#passkeys li').waitFor()
       await watched.expectAccessible('/account/factors with a passkey')
       await page.fill('#passkeys input', 'Drawer')
-      await page.locator('#passkeys button').first().click()
+      await page.keyboard.press('Enter')
       await page.locator('#passkeys button[aria-label$=": Drawer"]').first().waitFor()
 
       await signInByPassword(email)
       await says('#title', step)
+      expect(await watched.focused(), 'the passkey before the code').to.equal('passkey')
+      await says('#passkey ~ form label', code)
+      await watched.expectAccessible('the step with a passkey')
       await page.click('#passkey')
       await says('#factor-state', 'Passkeys: 1')
 
@@ -112,7 +127,14 @@ describe('the pages for passkeys in a browser', () => {
       expect(credentials).to.have.lengthOf(1)
       expect(credentials[0]).to.include({ rpId: 'localhost', isResidentCredential: true })
       await page.goto(`${service.url}/account/factors`)
-      await page.locator('#passkeys button').last().click()
+      const remove = page.locator('#passkeys button').last()
+      await remove.click()
+      await says(`#passkeys button[aria-label="${really}: Drawer"]`, really)
+      await page.focus('#add-passkey')
+      await page.locator('#passkeys button', { hasText: really }).waitFor({ state: 'detached' })
+      await remove.dblclick()
+      await says('#passkeys button', really)
+      await remove.click()
       await page.locator('#passkeys li').waitFor({ state: 'detached' })
       await signOut()
       await page.click('#passkey')

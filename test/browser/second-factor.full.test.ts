@@ -3,12 +3,25 @@ import type { Page } from 'playwright-core'
 import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browser/browser.ts'
 import { type WatchedPage, watchedPage } from '../support/browser/watched-page.ts'
 import { call, goodPassword, register } from '../support/http/client.ts'
-import { codeOf } from '../support/scenes/factors.ts'
+import { codeOf, enrolled } from '../support/scenes/factors.ts'
+import { superuserToken } from '../support/scenes/superuser.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
 
 const texts = {
-  'en-GB': { step: 'One more step', none: 'None', app: 'Authenticator app', wrong: 'This code is wrong' },
-  'de-AT': { step: 'Noch ein Schritt', none: 'Keiner', app: 'Authenticator-App', wrong: 'Dieser Code ist falsch' },
+  'en-GB': {
+    step: 'One more step',
+    none: 'None',
+    app: 'Authenticator app',
+    wrong: 'This code is wrong',
+    operator: 'Ask the operator',
+  },
+  'de-AT': {
+    step: 'Noch ein Schritt',
+    none: 'Keiner',
+    app: 'Authenticator-App',
+    wrong: 'Dieser Code ist falsch',
+    operator: 'Bitten Sie den Betreiber',
+  },
 }
 
 describe('the pages for a second factor in a browser', () => {
@@ -41,6 +54,11 @@ describe('the pages for a second factor in a browser', () => {
   const says = (selector: string, text: string) => page.locator(selector, { hasText: text }).first().waitFor()
   const secretOnPage = async () => ((await page.textContent('#secret')) ?? '').replaceAll(' ', '')
 
+  async function removeApp(): Promise<void> {
+    await page.click('#remove')
+    await page.click('#remove') // asked for, as for a passkey
+  }
+
   async function signIn(email: string): Promise<void> {
     await page.goto(`${service.url}/account/sign-in?another`)
     await page.fill('#username', email)
@@ -52,7 +70,7 @@ describe('the pages for a second factor in a browser', () => {
     ['en-GB', 1280, 'light'],
     ['de-AT', 360, 'dark'],
   ] as const) {
-    const { step, none, app, wrong } = texts[locale]
+    const { step, none, app, wrong, operator } = texts[locale]
     it(`add an authenticator app, ask for its code, and take a recovery code (${locale}, ${width})`, async () => {
       const email = `ada.${locale.toLowerCase()}.${width}@example.com`
       await register(service.url, email)
@@ -79,6 +97,7 @@ describe('the pages for a second factor in a browser', () => {
       await says('#title', step)
       await page.waitForFunction("document.activeElement.id === 'code'")
       await watched.expectAccessible('the code')
+      await says('#lost', operator)
       await page.keyboard.type('000 000')
       await page.keyboard.press('Enter')
       await says('#code-fault', wrong)
@@ -97,7 +116,7 @@ describe('the pages for a second factor in a browser', () => {
       await signIn(email)
       await says('#factor-state', app)
       await page.goto(`${service.url}/account/factors`)
-      await page.click('#remove')
+      await removeApp()
       await page.waitForURL('**/account/sign-in?**')
       late += 30_000
       await page.fill('#username', email)
@@ -109,12 +128,42 @@ describe('the pages for a second factor in a browser', () => {
       await page.waitForURL('**/account/factors')
       await says('#codes-left', '9')
       await watched.expectAccessible('/account/factors with an app')
-      await page.click('#remove')
+      await removeApp()
       await page.locator('#present').waitFor({ state: 'detached' })
       const form = { username: email, password: goodPassword }
       expect((await call(service.url, 'POST', '/auth/jwt/login', { form })).status).to.equal(200)
     })
   }
+})
+
+describe('the page of the message about a reset', () => {
+  it('keeps the second factor once, and then tells that its link is dead', async function () {
+    needsBrowser(this)
+    const env = { PORTCULLIS_ROUTERS__FACTORS__ENABLED: 'true' }
+    const service = await startTestService(env)
+    const browser = await launchBrowser()
+    const { url } = service
+    const { bearer } = await enrolled(url, 'ada@example.com', () => new Date())
+    const { id } = (await call(url, 'GET', '/users/me', { bearer })).body as { id: string } // safe: a user
+    const admin = await superuserToken(url, env, service.dataFolder)
+    expect((await call(url, 'POST', `/users/${id}/factors/reset`, { bearer: admin })).status).to.equal(200)
+    const { token } = await service.event(({ event }) => event === 'on_factor_reset_started')
+    const { page, says, complaints, expectAccessible } = await watchedPage(browser, { locale: 'en-GB' })
+    const link = `${url}/account/factors#token=${token}`
+    await page.goto(link)
+    await page.click('#keep')
+    await says('#title', 'Your second factor stays')
+    await says('#step a.button', 'Choose a new password')
+    await page.goto(link)
+    await page.click('#keep')
+    await says('#title', 'This link does not work any more')
+    await says('#message', 'the removal has ended already')
+    await page.locator('#keeping').waitFor({ state: 'hidden' })
+    await expectAccessible('a dead link')
+    expect(complaints).to.deep.equal([])
+    await browser.close()
+    await service.stop()
+  })
 })
 
 describe('the pages for a second factor that is demanded', () => {

@@ -12,11 +12,12 @@ let challenge: Challenge | null = null
 /** Replaces the form of the sign-in page with the field for a code. */
 export function askForCode(given: Challenge): void {
   challenge = given
+  const hasApp = given.methods.includes('totp')
   const input = element('input', {
     id: 'code',
     name: 'code',
     type: 'text',
-    autocomplete: 'one-time-code',
+    autocomplete: hasApp ? 'one-time-code' : 'off',
     autocapitalize: 'off',
     spellcheck: 'false',
     'aria-describedby': 'code-hint code-fault',
@@ -25,9 +26,9 @@ export function askForCode(given: Challenge): void {
   const field = element(
     'div',
     { class: 'field' },
-    element('label', { for: 'code' }, texts.code),
+    element('label', { for: 'code' }, hasApp ? texts.code : texts.recoveryCode),
     input,
-    element('p', { class: 'hint', id: 'code-hint' }, texts.codeHint),
+    element('p', { class: 'hint', id: 'code-hint' }, hasApp ? texts.codeHint : texts.recoveryCodeHint),
     element('p', { class: 'fault', id: 'code-fault' }),
   )
   const form = byId('form')
@@ -35,14 +36,28 @@ export function askForCode(given: Challenge): void {
   form.prepend(field, ...(data.trustedBrowserDays > 0 ? [trustField()] : []))
   // The ways to other sign-ins are of no use here.
   for (const other of [...byId('step').children]) if (other !== form) other.remove()
-  if (hasPasskeys && given.methods.includes('passkey')) form.after(passkeyButton(given))
+  form.after(element('p', { class: 'hint', id: 'lost' }, texts.lostFactor))
   retitle(texts.titles.code)
   say('')
   input.focus()
+  if (hasPasskeys && given.methods.includes('passkey')) offerPasskey(given, form, hasApp)
+}
+
+/** For a user without an app, the passkey is the usual way, and the code is for a lost one. */
+function offerPasskey(given: Challenge, form: HTMLElement, hasApp: boolean): void {
+  const passkey = passkeyButton(given)
+  if (hasApp) {
+    passkey.className = 'second'
+    form.after(passkey)
+    return
+  }
+  form.querySelector('button')?.classList.add('second')
+  form.before(passkey, element('p', { class: 'or' }, element('span', {}, texts.or)))
+  passkey.focus()
 }
 
 function passkeyButton({ text }: Challenge): HTMLElement {
-  const button = element('button', { type: 'button', class: 'second', id: 'passkey' }, texts.usePasskey)
+  const button = element('button', { type: 'button', id: 'passkey' }, texts.usePasskey)
   onClick(button, async () => {
     const response = await passkeyAnswer()
     await logInWith('second-factor', { json: { challenge: text, method: 'passkey', response } })

@@ -64,6 +64,29 @@ export function onClick(button: HTMLElement, act: () => Promise<void>): void {
   })
 }
 
+/** Calls `act` at the second click. The first one puts the question on the button, until the focus leaves it. */
+export function onSecondClick(button: HTMLElement, { question, act }: { question: string; act: () => void }): void {
+  const text = button.textContent
+  const label = button.getAttribute('aria-label')
+  let isAsked = false
+  const ask = (asks: boolean): void => {
+    isAsked = asks
+    button.textContent = asks ? question : text
+    if (label !== null)
+      button.setAttribute(
+        'aria-label',
+        label.replace(text, () => button.textContent),
+      )
+  }
+  button.addEventListener('blur', () => ask(false))
+  button.addEventListener('click', ({ detail }) => {
+    if (!isAsked) return ask(true)
+    if (detail > 1) return // the second click of a double click
+    ask(false)
+    act()
+  })
+}
+
 /** The button ends the session of this browser. */
 export function signOutOnClick(button: HTMLElement): void {
   onClick(button, async () => {

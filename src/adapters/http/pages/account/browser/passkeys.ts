@@ -1,4 +1,5 @@
 import { browserSupportsWebAuthn, startAuthentication, startRegistration } from '@simplewebauthn/browser'
+import { onSecondClick } from './form.ts'
 import { data, element, filled, texts } from './page.ts'
 import { Problem, request } from './requests.ts'
 import { dateOf } from './times.ts'
@@ -64,18 +65,23 @@ export function passkeyRow(
   { id, name, added_at }: Passkey,
   { rename, remove }: { rename: (name: string) => void; remove: () => void },
 ): HTMLElement {
-  const field = element('input', { type: 'text', value: name, maxlength: '64', 'aria-label': texts.passkeyName })
-  const button = (text: string, act: () => void): HTMLElement => {
-    const made = element('button', { type: 'button', class: 'quiet', 'aria-label': `${text}: ${name}` }, text)
-    made.addEventListener('click', act)
-    return made
-  }
+  const attributes = { type: 'text', value: name, maxlength: '64', 'aria-label': texts.passkeyName }
+  const field = element('input', attributes) as HTMLInputElement // safe: it is an input
+  const button = (text: string): HTMLElement =>
+    element('button', { type: 'button', class: 'quiet', 'aria-label': `${text}: ${name}` }, text)
+  const renaming = button(texts.rename)
+  renaming.addEventListener('click', () => rename(field.value.trim()))
+  field.addEventListener('keydown', ({ key }) => {
+    if (key === 'Enter') renaming.click()
+  })
+  const removing = button(texts.removePasskey)
+  onSecondClick(removing, { question: texts.reallyRemove, act: remove })
   const since = filled(texts.passkeySince, { time: dateOf(added_at) })
   return element(
     'li',
     { 'data-id': id },
     element('div', {}, field, element('p', { class: 'hint' }, since)),
-    button(texts.rename, () => rename((field as HTMLInputElement).value.trim())), // safe: it is an input
-    button(texts.removePasskey, remove),
+    renaming,
+    removing,
   )
 }

@@ -133,9 +133,16 @@ export const de: Texts = {
     hide: 'Verbergen',
     noPassword: 'Noch kein Passwort',
     setPassword: 'Passwort festlegen',
+    choosePassword: 'Neues Passwort festlegen',
     backTo: 'Zurück zu {app}',
     code: 'Code',
     codeHint: 'Die sechs Ziffern aus Ihrer Authenticator-App, oder ein Wiederherstellungscode.',
+    codeIsUsed: 'Der gerade eingegebene Code gilt nur einmal. Ihre nächste Anmeldung fragt nach einem späteren.',
+    recoveryCode: 'Wiederherstellungscode',
+    recoveryCodeHint: 'Einer der Codes, die Sie beim Hinzufügen Ihres Passkeys bekommen haben.',
+    lostFactor:
+      'Haben Sie Ihren zweiten Faktor und auch die Wiederherstellungscodes verloren? Bitten Sie den Betreiber dieses Dienstes, ihn zurückzusetzen.',
+    or: 'oder',
     passkey: 'Passkey',
     usePasskey: 'Passkey verwenden',
     passkeyName: 'Name des Passkeys',
@@ -143,6 +150,7 @@ export const de: Texts = {
     passkeyCount: 'Passkeys: {count}',
     rename: 'Umbenennen',
     removePasskey: 'Entfernen',
+    reallyRemove: 'Ja, entfernen',
     passkeyAdded: 'Ihr Passkey ist hinzugefügt.',
     passkeyRenamed: 'Ihr Passkey hat den neuen Namen.',
     passkeyRemoved: 'Ihr Passkey ist hier entfernt. Bitte löschen Sie ihn auch auf Ihrem Gerät.',
@@ -153,7 +161,7 @@ export const de: Texts = {
     factorSince: 'Sie haben seit {time} eine Authenticator-App. Jede Anmeldung fragt nach ihrem Code.',
     codesLeft: 'Unbenutzte Wiederherstellungscodes: {count}',
     keepCodes:
-      'Bewahren Sie diese Wiederherstellungscodes sicher auf, zum Beispiel auf Papier. Jeder ersetzt die App einmal, wenn Sie sie verlieren. Sie werden nur jetzt gezeigt.',
+      'Bewahren Sie diese Wiederherstellungscodes sicher auf, zum Beispiel auf Papier. Jeder ersetzt Ihren zweiten Faktor einmal, wenn Sie ihn verlieren. Sie werden nur jetzt gezeigt.',
     factorResetAt:
       'Ihr zweiter Faktor wird entfernt, weil jemand ihn als verloren gemeldet hat: {time}. Wenn Sie das nicht waren, behalten Sie ihn, und legen Sie ein neues Passwort fest.',
     factorsKept:

@@ -133,9 +133,16 @@ export const en = {
     hide: 'Hide',
     noPassword: 'No password yet',
     setPassword: 'Set a password',
+    choosePassword: 'Choose a new password',
     backTo: 'Back to {app}',
     code: 'Code',
     codeHint: 'The six digits that your authenticator app shows, or a recovery code.',
+    codeIsUsed: 'The code that you have just entered works only once. Your next sign-in asks for a later one.',
+    recoveryCode: 'Recovery code',
+    recoveryCodeHint: 'One of the codes that you got when you added your passkey.',
+    lostFactor:
+      'Have you lost your second factor, and your recovery codes, too? Ask the operator of this service to reset it.',
+    or: 'or',
     passkey: 'Passkey',
     usePasskey: 'Use a passkey',
     passkeyName: 'Name of the passkey',
@@ -143,6 +150,7 @@ export const en = {
     passkeyCount: 'Passkeys: {count}',
     rename: 'Rename',
     removePasskey: 'Remove',
+    reallyRemove: 'Really remove?',
     passkeyAdded: 'Your passkey is added.',
     passkeyRenamed: 'Your passkey has its new name.',
     passkeyRemoved: 'Your passkey is removed here. Please delete it on your device, too.',
@@ -153,7 +161,7 @@ export const en = {
     factorSince: 'You have had an authenticator app since {time}. Each sign-in asks for its code.',
     codesLeft: 'Unused recovery codes: {count}',
     keepCodes:
-      'Keep these recovery codes in a safe place, such as on paper. Each of them replaces the app once, if you lose it. They are shown only now.',
+      'Keep these recovery codes in a safe place, such as on paper. Each of them replaces your second factor once, if you lose it. They are shown only now.',
     factorResetAt:
       'Your second factor will be removed at {time}, because somebody said that it is lost. If it was not you, keep it, and choose a new password.',
     factorsKept: 'Your second factor stays. If you did not ask for its removal, choose a new password now.',

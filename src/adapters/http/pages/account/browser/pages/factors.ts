@@ -1,9 +1,9 @@
-import { asUser, attempt, finish, onClick, onSubmit, signOutOnClick } from '../form.ts'
-import { byId, data, element, filled, open, pageUrl, returnTo, say, texts, wayText } from '../page.ts'
+import { asUser, attempt, finish, onClick, onSecondClick, onSubmit, signOutOnClick } from '../form.ts'
+import { byId, data, element, filled, open, pageUrl, retitle, returnTo, say, texts, wayText } from '../page.ts'
 import { addPasskey, hasPasskeys, type Passkey, passkeyRow, removePasskey, renamePasskey } from '../passkeys.ts'
 import { codeOf, Problem, request } from '../requests.ts'
 import { dateOf } from '../times.ts'
-import { forgetToken, linkToken } from '../token.ts'
+import { forgetToken, leaveOnlyWayOn, linkToken } from '../token.ts'
 
 /** As `GET …/me/factors` answers. */
 interface Factors {
@@ -33,7 +33,7 @@ onSubmit(({ code = '' }) =>
   asUserWithFactor(async () => {
     const json = { setup, code: code.replaceAll(' ', '') }
     const codes = await request<Codes>('POST', `${path}/totp/confirm`, { json })
-    if (codes.recovery_codes.length > 0) showCodes(codes, texts.titles.factorAdded)
+    if (codes.recovery_codes.length > 0) showCodes(codes, texts.titles.factorAdded, texts.codeIsUsed)
     else finish(texts.titles.factorAdded, texts.factorBeside, wayBack())
   }),
 )
@@ -44,12 +44,17 @@ onClick(byId('renew'), () =>
   ),
 )
 
-onClick(byId('remove'), () =>
-  asUserWithFactor(async () => {
-    await request('DELETE', `${path}/totp`)
-    finish(texts.titles.factorRemoved, texts.factorRemoved, wayBack())
-  }),
-)
+onSecondClick(byId('remove'), {
+  question: texts.reallyRemove,
+  act() {
+    void attempt(() =>
+      asUserWithFactor(async () => {
+        await request('DELETE', `${path}/totp`)
+        finish(texts.titles.factorRemoved, texts.factorRemoved, wayBack())
+      }),
+    )
+  },
+})
 
 onClick(byId('begin'), () =>
   asUserWithFactor(async () => {
@@ -72,22 +77,36 @@ if (hasPasskeys) {
 onClick(byId('keep'), () => {
   const keep = async (): Promise<void> => {
     if (token === null) await request('DELETE', `${path}/reset`)
-    else await request('POST', `${data.routes.users}/keep-factors`, { json: { token } })
-    forgetToken()
-    const change = element('a', { class: 'button', href: pageUrl('password') }, texts.setPassword)
+    else await redeem(token)
+    const change = element('a', { class: 'button', href: pageUrl('password') }, texts.choosePassword)
     finish(texts.titles.factorsKept, texts.factorsKept, change)
   }
   return token === null ? asUserWithFactor(keep) : keep()
 })
+
+/** Nobody can tell a dead link before it is used. */
+async function redeem(token: string): Promise<void> {
+  try {
+    await request('POST', `${data.routes.users}/keep-factors`, { json: { token } })
+  } catch (problem) {
+    if (codeOf(problem) === 'FACTOR_RESET_BAD_TOKEN') {
+      leaveOnlyWayOn('keeping')
+      retitle(texts.titles.deadLink)
+      forgetToken()
+    }
+    throw problem
+  }
+  forgetToken()
+}
 
 interface Codes {
   readonly recovery_codes: readonly string[]
 }
 
 /** The only time that the codes are shown. */
-function showCodes({ recovery_codes: codes }: Codes, title: string): void {
+function showCodes({ recovery_codes: codes }: Codes, title: string, hint = ''): void {
   const list = element('ul', { class: 'codes' }, ...codes.map((code) => element('li', {}, element('code', {}, code))))
-  finish(title, texts.keepCodes, list, wayBack())
+  finish(title, texts.keepCodes, list, ...(hint === '' ? [] : [element('p', { class: 'hint' }, hint)]), wayBack())
 }
 
 function wayBack(): HTMLElement {
