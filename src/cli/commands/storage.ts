@@ -4,6 +4,7 @@ import { everyOne } from '../../application/every-one.ts'
 import { hasSecret, resolveSecret } from '../../config/composition/master-secret.ts'
 import { rulesOf } from '../../config/composition/ports.ts'
 import { rotationOf } from '../../config/composition/rotate-secret.ts'
+import { hasUnusableFactors } from '../../config/composition/unusable-factors.ts'
 import { distinctStores, namingRoles, placed, pluginOf } from '../../config/plugins/stores.ts'
 import { settingsFault } from '../../config/settings/schema/fault.ts'
 import { asDeclared } from '../../domain/fields.ts'
@@ -32,6 +33,7 @@ export async function checkStorage(options: GlobalOptions): Promise<ExitCode> {
   }
   if (code === 0) {
     await printUnfit(options, tenant)
+    await printUnusableFactors(options, tenant)
     await printFormerSecrets(options, tenant)
   }
   return code
@@ -51,6 +53,20 @@ async function printUnfit(options: GlobalOptions, tenant: Parameters<typeof open
       const unfit = Object.keys(asDeclared(rules, fields).retired).filter((name) => rules.fields.has(name))
       for (const field of unfit) await printed(options, `${id}\t${email}\t${field}\tdoes not fit`, { id, email, field })
     }
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Tells whether users have second factors that no route takes. They cannot log in. */
+async function printUnusableFactors(options: GlobalOptions, tenant: Parameters<typeof openRole>[1]): Promise<void> {
+  const { settings } = tenant
+  const handle = await openRole('users', tenant)
+  try {
+    const { users } = portsFor('users', settings.stores.users.kind, handle)
+    if (!(await hasUnusableFactors(users, settings))) return
+    const text = 'users have second factors, and cannot log in: routers.factors.enabled is off'
+    await printed(options, text, { hasUnusableFactors: true })
   } finally {
     await handle.close()
   }

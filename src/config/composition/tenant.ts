@@ -23,6 +23,7 @@ import { type Ports, portsOf } from './ports.ts'
 import { reportsOf } from './reports.ts'
 import { openHasher, type SharedResources } from './shared-resources.ts'
 import { signingKeysOf } from './signing.ts'
+import { hasUnusableFactors } from './unusable-factors.ts'
 
 interface Needs extends SharedResources {
   readonly id: string
@@ -64,6 +65,9 @@ export async function openTenant(given: Needs) {
     await tenant.signingKeys.prepare()
     await requireKeys(users, tenant.ports.fieldRules)
     await warnOfOtherDomains(users.secretMark, tenant.ports.passkeys, log)
+    if (await hasUnusableFactors(tenant.ports.users, needs.settings)) {
+      log.warn('users have second factors, but no route takes them: set routers.factors.enabled to true, or reset them')
+    }
     await readSchemes()
     tenant.usersAreReady()
   })
