@@ -51,7 +51,7 @@ export interface Place {
 }
 
 /** The records that one page reads at most. It takes some milliseconds, of which SQLite's are those of the event loop. */
-const mostRead = 2_000
+const mostRead = 1_000
 
 /** The queries of a store for a search. `after` and `end` bound the places: behind the one, up to and including the other. */
 export interface SearchQueries {

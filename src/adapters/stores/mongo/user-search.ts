@@ -53,8 +53,12 @@ function conditionOf(criterion: Criterion): object {
 
 const present = { removed: { $exists: false } } as const
 
-/** The documents of a plan between two places. A key belongs to one user, so it is a place alone. */
-function ranged({ along, filters }: SearchPlan, { after, end }: Bounds, usesFilters = true) {
+/**
+ * The documents of a plan between two places. A key belongs to one user, so it is a place alone.
+ *
+ * @param isOfIndex without the filters
+ */
+function ranged({ along, filters }: SearchPlan, { after, end }: Bounds, isOfIndex = false) {
   const { hint, value } = orderOf(along)
   const isKey = along?.of === 'key'
   const bound = (place: Place, beyond: '$gt' | '$lt', upTo: '$gt' | '$lte'): object => {
@@ -67,7 +71,7 @@ function ranged({ along, filters }: SearchPlan, { after, end }: Bounds, usesFilt
       $or: [{ [value]: { [beyond]: at } }, { [value]: at, _id: { [upTo]: place.id } }],
     }
   }
-  const criteria = [...(along === null ? [] : [along]), ...(usesFilters ? filters : [])]
+  const criteria = [...(along === null ? [] : [along]), ...(isOfIndex ? [] : filters)]
   const conditions = [
     ...criteria.map(conditionOf),
     ...(after === null ? [] : [bound(after, '$gt', '$gt')]),
@@ -91,7 +95,7 @@ export function mongoSearch({ users, run }: Connection) {
   return searching({
     placeOf: (plan, after, number) =>
       run(async () => {
-        const { filter, options, placeIn } = ranged(plan, { after, end: null }, false)
+        const { filter, options, placeIn } = ranged(plan, { after, end: null }, true)
         const [found] = await users.find(filter, { ...options, skip: number - 1, limit: 1 }).toArray()
         return found === undefined ? null : placeIn(found)
       }),

@@ -12,13 +12,20 @@ interface PlaceRow {
 type FoundRow<Row> = Row & PlaceRow & { readonly last_login: number | null }
 
 /** The order of a search; `value` is `null` along the ids alone. Each order is that of an index. */
-function orderOf(along: Criterion | null): { readonly from: string; readonly value: string | null } {
+interface Order {
+  readonly from: string
+  /** Adds the users to an index that has none of their columns. */
+  readonly join?: string
+  readonly value: string | null
+}
+
+function orderOf(along: Criterion | null): Order {
   const from = '@user_private AS person'
   switch (along?.of) {
     case 'key':
       return along.prefix.field === null
         ? { from, value: 'email_key' }
-        : { from: `@field_claims AS claim JOIN ${from} USING (user_id)`, value: 'claim.key' }
+        : { from: '@field_claims AS claim', join: ` JOIN ${from} USING (user_id)`, value: 'claim.key' }
     case 'createdAt':
       return { from, value: 'created_at' }
     case 'lastLoginAt':
@@ -59,24 +66,28 @@ function conditionOf(criterion: Criterion, add: Add): string {
   }
 }
 
-/** The rows of a plan between two places. A key belongs to one user, so it is a place alone. */
-function ranged({ along, filters }: SearchPlan, { after, end }: Bounds, usesFilters = true) {
+/**
+ * The rows of a plan between two places. A key belongs to one user, so it is a place alone.
+ *
+ * @param isOfIndex without the filters and the users
+ */
+function ranged({ along, filters }: SearchPlan, { after, end }: Bounds, isOfIndex = false) {
   const values: unknown[] = []
   const add: Add = (value) => `$${values.push(value)}`
-  const { from, value } = orderOf(along)
+  const { from, join = '', value } = orderOf(along)
   const isKey = along?.of === 'key'
   const columns = [...(value === null ? [] : [value]), ...(isKey ? [] : ['user_id'])]
   const bound = (place: Place): string => {
     const at = typeof place.value === 'number' ? new Date(place.value) : place.value
     return [...(value === null ? [] : [add(at)]), ...(isKey ? [] : [add(place.id)])].join(', ')
   }
-  const criteria = [...(along === null ? [] : [along]), ...(usesFilters ? filters : [])]
+  const criteria = [...(along === null ? [] : [along]), ...(isOfIndex ? [] : filters)]
   const conditions = criteria.map((one) => conditionOf(one, add))
   if (after !== null) conditions.push(`(${columns.join(', ')}) > (${bound(after)})`)
   if (end !== null) conditions.push(`(${columns.join(', ')}) <= (${bound(end)})`)
   const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`
   return {
-    rows: `FROM ${from}${where}`,
+    rows: `FROM ${from}${isOfIndex ? '' : join}${where}`,
     order: `ORDER BY ${columns.join(', ')}`,
     place: `${value} AS place_value, user_id::text AS place_id`,
     values,
@@ -95,7 +106,7 @@ export function postgresSearch<Row extends object>(
 ) {
   return searching({
     async placeOf(plan, after, number) {
-      const { rows, order, place, values, add } = ranged(plan, { after, end: null }, false)
+      const { rows, order, place, values, add } = ranged(plan, { after, end: null }, true)
       const text = `SELECT ${place} ${rows} ${order} LIMIT 1 OFFSET ${add(number - 1)}`
       const found = await one<PlaceRow>(text, values)
       return found === undefined ? null : placeIn(found)
@@ -111,7 +122,7 @@ export function postgresSearch<Row extends object>(
     },
 
     async count(plan, bounds, limit) {
-      const { rows, values, add } = ranged(plan, bounds)
+      const { rows, values, add } = ranged(plan, bounds, plan.filters.length === 0)
       const text = `SELECT count(*)::int AS found FROM (SELECT 1 ${rows} LIMIT ${add(limit)}) AS counted`
       return (await one<{ found: number }>(text, values))?.found ?? 0
     },

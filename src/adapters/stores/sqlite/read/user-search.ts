@@ -15,6 +15,8 @@ interface FoundRow extends UserRow {
 /** The order of a search, and the index that has it. */
 interface Order {
   readonly from: string
+  /** Adds the users to an index that has none of their columns. */
+  readonly join?: string
   /** `null` along the rowids alone. */
   readonly value: string | null
 }
@@ -24,7 +26,7 @@ function orderOf(along: Criterion | null): Order {
     case 'key':
       return along.prefix.field === null
         ? { from: 'users', value: 'email_key' }
-        : { from: 'field_claims CROSS JOIN users ON users.id = field_claims.user_id', value: 'key' }
+        : { from: 'field_claims', join: ' CROSS JOIN users ON users.id = field_claims.user_id', value: 'key' }
     case 'createdAt':
       return { from: 'users INDEXED BY users_created', value: 'created_at' }
     case 'lastLoginAt':
@@ -45,16 +47,24 @@ function orderOf(along: Criterion | null): Order {
 const flags = { isActive: 'is_active', isVerified: 'is_verified', isSuperuser: 'is_superuser' }
 const holding = 'field_claims AS own WHERE own.user_id = users.id AND own.field = ? AND own.key >= ? AND own.key < ?'
 
-/** The condition of a criterion; its values are added to `values`. */
-function conditionOf(criterion: Criterion, values: Value[]): string {
+const nowhere: Bounds = { after: null, end: null }
+
+/**
+ * The condition of a criterion; its values are added to `values`. A `+` keeps a limit of the criterion from the index: SQLite uses one
+ * lower and one upper limit, and has to use those of the page.
+ */
+function conditionOf(criterion: Criterion, values: Value[], { after, end } = nowhere): string {
+  const [low, high] = [after === null ? '' : '+', end === null ? '' : '+']
   switch (criterion.of) {
     case 'key':
     case 'noKey': {
       const { field, text } = criterion.prefix
       const range = [text, behindPrefix(text)]
       values.push(...(field === null ? range : [field, ...range]))
-      if (criterion.of === 'key')
-        return field === null ? 'email_key >= ? AND email_key < ?' : 'field = ? AND key >= ? AND key < ?'
+      if (criterion.of === 'key') {
+        const within = (key: string): string => `${low}${key} >= ? AND ${high}${key} < ?`
+        return field === null ? within('email_key') : `field = ? AND ${within('key')}`
+      }
       return field === null ? 'NOT (email_key >= ? AND email_key < ?)' : `NOT EXISTS (SELECT 1 FROM ${holding})`
     }
     case 'createdAt':
@@ -63,9 +73,8 @@ function conditionOf(criterion: Criterion, values: Value[]): string {
       const { from, to } = criterion
       if (from !== undefined) values.push(from.getTime())
       if (to !== undefined) values.push(to.getTime())
-      return [`${column} IS NOT NULL`, ...(from ? [`${column} >= ?`] : []), ...(to ? [`${column} < ?`] : [])].join(
-        ' AND ',
-      )
+      const limits = [...(from ? [`${low}${column} >= ?`] : []), ...(to ? [`${high}${column} < ?`] : [])]
+      return [`${column} IS NOT NULL`, ...limits].join(' AND ')
     }
     case 'hasFactor':
       return criterion.is ? 'factors IS NOT NULL' : 'factors IS NULL'
@@ -74,10 +83,14 @@ function conditionOf(criterion: Criterion, values: Value[]): string {
   }
 }
 
-/** The rows of a plan between two places. A key belongs to one user, so it is a place alone. */
-function ranged({ along, filters }: SearchPlan, { after, end }: Bounds, usesFilters = true) {
+/**
+ * The rows of a plan between two places. A key belongs to one user, so it is a place alone.
+ *
+ * @param isOfIndex without the filters and the users
+ */
+function ranged({ along, filters }: SearchPlan, { after, end }: Bounds, isOfIndex = false) {
   const values: Value[] = []
-  const { from, value } = orderOf(along)
+  const { from, join = '', value } = orderOf(along)
   const isKey = along?.of === 'key'
   const columns = isKey ? value : value === null ? 'row_id' : `(${value}, place)`
   const bound = (place: Place): string => {
@@ -85,16 +98,18 @@ function ranged({ along, filters }: SearchPlan, { after, end }: Bounds, usesFilt
     if (!isKey) values.push(BigInt(place.id))
     return isKey || value === null ? '?' : '(?, ?)'
   }
-  const criteria = [...(along === null ? [] : [along]), ...(usesFilters ? filters : [])]
-  const conditions = criteria.map((one) => conditionOf(one, values))
+  const conditions = [
+    ...(along === null ? [] : [conditionOf(along, values, { after, end })]),
+    ...(isOfIndex ? [] : filters).map((one) => conditionOf(one, values)),
+  ]
   if (after !== null) conditions.push(`${columns} > ${bound(after)}`)
   if (end !== null) conditions.push(`${columns} <= ${bound(end)}`)
   const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`
   const order = isKey ? value : value === null ? 'row_id' : `${value}, place`
   return {
-    rows: `FROM ${from}${where}`,
+    rows: `FROM ${from}${isOfIndex ? '' : join}${where}`,
     order: `ORDER BY ${order}`,
-    place: `${value} AS place_value, CAST(row_id AS TEXT) AS place_id`,
+    place: `${value} AS place_value, ${isKey ? `'0'` : 'CAST(row_id AS TEXT)'} AS place_id`,
     values,
   }
 }
@@ -105,7 +120,7 @@ const smallest = -(2n ** 63n)
 export function sqliteSearch(read: Read, userOf: (row: UserRow) => User) {
   return searching({
     async placeOf(plan, after, number) {
-      const { rows, order, place, values } = ranged(plan, { after, end: null }, false)
+      const { rows, order, place, values } = ranged(plan, { after, end: null }, true)
       const text = `SELECT ${place} ${rows} ${order} LIMIT 1 OFFSET ?`
       const found = read((sql) => sql<Value[], FoundRow>(text).get(...values, number - 1))
       return found === undefined ? null : placeIn(found)
@@ -121,7 +136,7 @@ export function sqliteSearch(read: Read, userOf: (row: UserRow) => User) {
     },
 
     async count(plan, bounds, limit) {
-      const { rows, values } = ranged(plan, bounds)
+      const { rows, values } = ranged(plan, bounds, plan.filters.length === 0)
       const text = `SELECT count(*) AS found FROM (SELECT 1 ${rows} LIMIT ?)`
       return read((sql) => sql<Value[], { found: number }>(text).get(...values, limit))?.found ?? 0
     },
