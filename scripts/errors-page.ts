@@ -98,9 +98,9 @@ input. \`loc\` is a path: \`["body", "email"]\` is a field, \`["body"]\` the who
 | \`string_type\` | The value is not well-formed text |
 | \`bool_type\`, \`bool_parsing\` | The value is not a boolean |
 | \`list_type\` | The value is not a list |
-| \`value_error\` | The value is not an e-mail address, or the field was sent twice. Or the fields of a user have more than 8 KiB |
+| \`value_error\` | The value is not an e-mail address, or the field was sent twice. \`reason\` or \`until\` does not fit [a deactivation](administration.md#deactivate-a-user). Or the fields of a user have more than 8 KiB |
 | \`string_pattern_mismatch\` | \`grant_type\` is not \`password\`, or a [field of your own](fields.md) does not match its pattern |
-| \`int_parsing\`, \`datetime_parsing\` | A parameter of the query is not a whole number, or no date or time |
+| \`int_parsing\`, \`datetime_parsing\` | A parameter of the query is not a whole number, or no date or time. Or \`until\` in a body is no time, or has no time zone |
 | \`int_type\`, \`float_type\`, \`date_parsing\`, \`enum\` | A field of your own has another type, or is none of its options |
 | \`string_too_short\`, \`string_too_long\`, \`too_long\`, \`greater_than_equal\`, \`less_than_equal\` | A field of your own is outside its limits |
 | \`extra_forbidden\` | The field is not declared, or users may not write it (\`users.unknownFields: refuse\`). Or the parameter of the query is unknown |

@@ -159,11 +159,17 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
   forOne(user, 'verify', 'Mark the address of a user as verified', async (options) =>
     (await import('./commands/user-changes.ts')).verifyUser(options),
   )
-  forOne<{ force?: true }>(user, 'disable', 'Disable a user: no more logins, and all sessions end', async (options) =>
-    (await import('./commands/user-changes.ts')).setActive({ ...options, isActive: false }),
-  ).option(...force)
+  forOne<{ force?: true; reason?: string; until?: string }>(
+    user,
+    'disable',
+    'Disable a user: no more logins, and all sessions end',
+    async (options) => (await import('./commands/user-changes.ts')).disableUser(options),
+  )
+    .option('--until <time>', 'only until this time, such as 2030-01-31T12:00:00Z')
+    .option('--reason <text>', 'why, for other operators and superusers')
+    .option(...force)
   forOne(user, 'enable', 'Let a disabled user log in again', async (options) =>
-    (await import('./commands/user-changes.ts')).setActive({ ...options, isActive: true }),
+    (await import('./commands/user-changes.ts')).enableUser(options),
   )
   forOne<{ yes?: true; force?: true }>(
     user,

@@ -18,6 +18,9 @@ export interface UserChanges {
   readonly password?: true
   readonly passwordRemoved?: true
   readonly isActive?: boolean
+  /** When the deactivation ends by itself, ISO 8601. No event tells of the end. */
+  readonly inactiveUntil?: string
+  readonly inactiveReason?: string
   readonly isSuperuser?: boolean
   readonly isVerified?: boolean
   /** The changed fields that the deployer declares, except private ones. */

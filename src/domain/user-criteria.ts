@@ -1,6 +1,6 @@
 import { emailKey } from './email.ts'
 import { hasFactor } from './factors.ts'
-import type { User } from './user.ts'
+import { isActiveAt, type User } from './user.ts'
 
 /** The beginning of the key of an address (`field: null`), or of a unique field. */
 export interface KeyPrefix {
@@ -14,6 +14,8 @@ export interface UserCriteria {
   /** None of the keys begins so: an earlier part of the search has found the others. */
   readonly exceptPrefixes?: readonly KeyPrefix[] | undefined
   readonly isActive?: boolean | undefined
+  /** The time for `isActive`: a user whose deactivation has ended by then is active. `undefined`: no end counts. */
+  readonly now?: Date | undefined
   readonly isVerified?: boolean | undefined
   readonly isSuperuser?: boolean | undefined
   /** As `hasFactor` of the stored record. */
@@ -42,7 +44,7 @@ export function meets({ user, lastLoginAt }: FoundUser, criteria: UserCriteria):
   return (
     (prefix === undefined || has(prefix)) &&
     !exceptPrefixes.some(has) &&
-    is(criteria.isActive, user.isActive) &&
+    is(criteria.isActive, isActiveAt(user, criteria.now ?? null)) &&
     is(criteria.isVerified, user.isVerified) &&
     is(criteria.isSuperuser, user.isSuperuser) &&
     is(criteria.hasFactor, hasFactor(user)) &&

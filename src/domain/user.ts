@@ -41,6 +41,10 @@ export interface User {
   readonly isActive: boolean
   readonly isSuperuser: boolean
   readonly isVerified: boolean
+  /** When an inactive user becomes active by itself; `null`: never, or the user is active. */
+  readonly inactiveUntil: Date | null
+  /** The words of whoever has deactivated the user; `null`: none, or the user is active. */
+  readonly inactiveReason: string | null
   /**
    * Whether the owner of the address is known to control the account. If not, an attacker may have chosen the password and
    * made the links. The first sign-in through a provider that vouches for the address removes them.
@@ -89,6 +93,8 @@ export function newUser(id: UserId, email: Email, passwordHash: string | null, c
     isActive: true,
     isSuperuser: false,
     isVerified: false,
+    inactiveUntil: null,
+    inactiveReason: null,
     isOwnerProved: false,
     sessions: { generation: kindOf(id) === 'integer' ? createdAt.getTime() : 0, keptSid: null },
     endedUntil: null,
@@ -173,11 +179,30 @@ export function withPassword(user: User, passwordHash: string | null): User {
   return { ...user, passwordHash, passwordVersion: user.passwordVersion + 1, imported }
 }
 
-/**
- * The record as it is now: once a reset of the factors is due, it has none, and all logins have ended. Otherwise somebody who had added a
- * passkey to the account of another person would stay in it. Every record passes here when it is read.
- */
+/** The record as it is now: what is due has happened. Every record passes here when it is read, so neither needs a job. */
 export function asOf(user: User, now: Date): User {
+  return afterFactorReset(afterDeactivation(user, now), now)
+}
+
+/** Logins of before the deactivation stay ended. */
+function afterDeactivation(user: User, now: Date): User {
+  return !user.isActive && isActiveAt(user, now) ? activated(user) : user
+}
+
+/** @param now `null`: as it is stored */
+export function isActiveAt({ isActive, inactiveUntil }: User, now: Date | null): boolean {
+  return isActive || (now !== null && inactiveUntil !== null && inactiveUntil <= now)
+}
+
+export function activated(user: User): User {
+  return { ...user, isActive: true, inactiveUntil: null, inactiveReason: null }
+}
+
+/**
+ * Once a reset of the factors is due, the user has none, and all logins have ended. Otherwise somebody who had added a passkey to the
+ * account of another person would stay in it.
+ */
+function afterFactorReset(user: User, now: Date): User {
   const { resetAt } = user.factors
   if (resetAt === null || resetAt > now.getTime()) return user
   // By the time of the reset, so that each read has the same generation.

@@ -27,7 +27,7 @@ export function idOfAnotherKind({ id }: User): UserId {
 
 /**
  * A user without zero values, so that a test notices each field that a store does not keep. `isSuperuser` is `false`, and there
- * are no `factors`, because a login then needs more than a password.
+ * are no `factors`, because a login then needs more than a password. It is active, so its deactivation has no end and no reason.
  */
 export function aUser(fields: Partial<User> = {}): User {
   const id = makeId()

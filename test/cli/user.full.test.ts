@@ -115,6 +115,42 @@ for (const deployment of [onSqlite, onMongoAndRedis]) {
       expect(await logsIn(email, goodPassword)).to.equal(200)
     })
 
+    it('disables a user until a time, and says why', async () => {
+      const email = 'paused@example.com'
+      const { id } = await register(service.url, email)
+      const until = '2090-01-31T12:00:00.000Z'
+      const disable = (...more: string[]) => user('disable', email, ...more)
+      for (const [more, words] of [
+        [
+          ['--until', 'tomorrow'],
+          '--until is not in the future, or not before the year 10000. It takes a time such as',
+        ],
+        [['--until', '2020-01-01'], '--until is not in the future'],
+        [['--reason', 'x'.repeat(501)], '--reason has more than 500 characters'],
+      ] as const) {
+        const { code, out, err } = await disable(...more)
+        expect([code, out]).to.deep.equal([2, ''])
+        expect(err).to.include(words)
+      }
+      expect(await logsIn(email, goodPassword)).to.equal(200)
+      const given = ['--until', until, '--reason', 'spam \u001b[31m']
+      expect(await disable(...given)).to.deep.equal(done(`${email} is disabled until ${until} now (${id})`))
+      expect(await disable(...given)).to.deep.equal(
+        done(`${email} was disabled until ${until} already: nothing changed (${id})`),
+      )
+      expect(await logsIn(email, goodPassword)).to.equal(400)
+      const { out } = await user('show', email)
+      expect(out).to.include(`active: no\ninactive until: ${until}\nreason: "spam \\u001b[31m"\n`)
+      expect(JSON.parse((await user('show', email, '--json')).out)).to.include({
+        inactiveUntil: until,
+        inactiveReason: 'spam \u001b[31m',
+      })
+      const { changes } = await told('on_after_update', id)
+      expect(changes).to.deep.equal({ is_active: false, inactive_until: until, inactive_reason: 'spam \u001b[31m' })
+      expect(await user('enable', email)).to.deep.equal(done(`${email} is active now (${id})`))
+      expect((await user('show', email)).out).to.not.include('inactive until')
+    })
+
     it('keeps the last active superuser, unless it is forced', async () => {
       const email = 'root@example.com'
       const [root] = await enrol(env, join(folder, 'data'), [email], { isSuperuser: true })
@@ -377,6 +413,8 @@ describe('portcullis user', () => {
         email,
         isActive: true,
         isVerified: false,
+        inactiveUntil: null,
+        inactiveReason: null,
         isSuperuser: false,
         hasPassword: true,
         isOwnerProved: false,

@@ -3,6 +3,9 @@
 const create = 'src/application/administration/create-user.ts'
 const sink = 'src/application/deliveries/handler-sink.ts'
 const late = ['test/application/administration/invitation.test.ts']
+const user = 'src/domain/user.ts'
+const changes = 'src/application/accounts/account-changes.ts'
+const deactivation = ['test/http/deactivation.test.ts']
 const http = ['test/http/created-users.test.ts']
 
 export default [
@@ -68,5 +71,68 @@ export default [
     text: '...request }, requireActor)',
     replacement: '...request })',
     tests: ['test/adapters/http/checked-admin.test.ts'],
+  },
+  {
+    title: 'a deactivation ends only when somebody writes the user',
+    file: user,
+    text: '!user.isActive && isActiveAt(user, now) ?',
+    replacement: 'false ?',
+    tests: deactivation,
+  },
+  {
+    title: 'a deactivation by an older store, which knows no end, ends at once',
+    file: user,
+    text: 'inactiveUntil !== null && inactiveUntil <= now',
+    replacement: 'inactiveUntil !== null && !(inactiveUntil > now)',
+    tests: ['test/domain/deactivation.test.ts'],
+  },
+  {
+    title: 'an activation leaves the end of the former deactivation',
+    file: changes,
+    text: 'if (user.isActive) user = activated(user)',
+    replacement: 'if (user.isActive) user = { ...user }',
+    tests: deactivation,
+  },
+  {
+    title: 'a deactivation may end in the past',
+    file: changes,
+    text: 'until > now && ',
+    replacement: '',
+    tests: deactivation,
+  },
+  {
+    title: 'a reason without a deactivation is dropped',
+    file: changes,
+    text: 'value !== undefined && isActive !== false',
+    replacement: 'value !== undefined && false',
+    tests: deactivation,
+  },
+  {
+    title: 'a reason has any length',
+    file: changes,
+    text: 'reason.length > maxReasonLength || ',
+    replacement: '',
+    tests: deactivation,
+  },
+  {
+    title: 'a reason has a NUL, which PostgreSQL refuses',
+    file: changes,
+    text: " || reason.includes('\\0')",
+    replacement: '',
+    tests: deactivation,
+  },
+  {
+    title: 'a time without a zone is one of the zone of the server',
+    file: 'src/adapters/http/pipeline/validate.ts',
+    text: '(?:[Zz]|[+-]\\d{2}:\\d{2})$',
+    replacement: '(?:[Zz]|[+-]\\d{2}:\\d{2})?$',
+    tests: deactivation,
+  },
+  {
+    title: 'a search does not see that a deactivation has ended',
+    file: 'src/adapters/stores/present-users.ts',
+    text: 'users.search({ ...criteria, now: clock() }',
+    replacement: 'users.search(criteria',
+    tests: deactivation,
   },
 ]

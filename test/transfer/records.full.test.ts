@@ -222,6 +222,7 @@ async function fill(opened: Opened): Promise<void> {
       endedUntil: at === 3 ? new Date(now + 60_000) : null,
       imported: at === 4 ? { generation: 7, hashText: 'of the former system', digest: 'x', version: 1 } : null,
       passwordVersion: 1,
+      ...(at === 6 && { isActive: false, inactiveUntil: new Date(now + 86_400_000), inactiveReason: 'späm' }),
     })
   })
   for (const user of people) expect(await users.insert(user, [])).to.equal('stored')
@@ -431,6 +432,24 @@ for (const { name, start, open } of suites) {
       expect(problems.map(({ isStored, problems }) => [isStored, problems])).to.deep.equal(
         isRefused ? [[true, told]] : [],
       )
+    })
+
+    it('brings the end and the reason of a deactivation, without a reason that no store keeps', async () => {
+      const inactiveUntil = new Date(store.clock().getTime() + 86_400_000)
+      const [one, other, active] = [
+        arriving({ isActive: false, inactiveUntil, inactiveReason: 'späm' }),
+        arriving({ isActive: false, inactiveReason: 'a NUL: \0' }),
+        arriving({ inactiveUntil, inactiveReason: 'of an active user' }),
+      ]
+      const { counts, problems } = await imported(store, sourceOf([one, other, active]))
+      expect(counts.stored).to.equal(3)
+      expect(problems.map(({ problems: [first] }) => first?.slice(0, 36))).to.deep.equal([
+        'has no reason of the deactivation: i',
+      ])
+      expect(await user(one.id)).to.deep.include({ isActive: false, inactiveUntil, inactiveReason: 'späm' })
+      const none = { inactiveUntil: null, inactiveReason: null }
+      expect(await user(other.id)).to.deep.include({ isActive: false, ...none })
+      expect(await user(active.id)).to.deep.include({ isActive: true, ...none })
     })
 
     it('never touches a user who was not imported', async () => {

@@ -37,6 +37,9 @@ export interface WireChanges extends ChangedFields<WireLink> {
   /** The password was removed, because it was not known to be the owner's. */
   readonly password_removed?: true
   readonly is_active?: boolean
+  /** When the deactivation ends by itself, ISO 8601. */
+  readonly inactive_until?: string
+  readonly inactive_reason?: string
   readonly is_superuser?: boolean
   readonly is_verified?: boolean
   /** The user or a superuser ended all logins, on every device. */
@@ -75,6 +78,8 @@ export function wireChanges(changes: UserChanges): WireChanges {
     ...(changes.password !== undefined && { password: changes.password }),
     ...(changes.passwordRemoved !== undefined && { password_removed: changes.passwordRemoved }),
     ...(changes.isActive !== undefined && { is_active: changes.isActive }),
+    ...(changes.inactiveUntil !== undefined && { inactive_until: changes.inactiveUntil }),
+    ...(changes.inactiveReason !== undefined && { inactive_reason: changes.inactiveReason }),
     ...(changes.isSuperuser !== undefined && { is_superuser: changes.isSuperuser }),
     ...(changes.isVerified !== undefined && { is_verified: changes.isVerified }),
     ...(changes.loggedOutEverywhere !== undefined && { logged_out_everywhere: changes.loggedOutEverywhere }),

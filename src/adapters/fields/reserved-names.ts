@@ -4,6 +4,8 @@ const reserved = new Set([
   'email',
   'password',
   'is_active',
+  'inactive_until',
+  'inactive_reason',
   'is_superuser',
   'is_verified',
   'current_password',

@@ -81,7 +81,7 @@ const caller = fieldsOf({ client, device })
 const traits = fieldsOf({ network: trait, browser: trait, system: trait })
 export const fields = fieldsOf({})
 const purpose = Type.Enum(['reset_password', 'verify_email'])
-const { is_active, is_superuser, is_verified, current_password, ...changes } = UpdateUserBody.properties
+const { is_active, is_superuser, is_verified, current_password, until: _, ...changes } = UpdateUserBody.properties
 const challenge = text('Of the login')
 const proof = Type.Object({
   method: Type.Enum([...factorMethods]),
@@ -170,14 +170,18 @@ export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
         return await changeOwnAccount.execute(givenOf(input))
       },
     },
-    changeAccount: {
-      async execute(input) {
-        requireActorAndTarget(input)
-        return await changeAccount.execute(givenOf(input))
-      },
-    },
+    changeAccount: checkedChange(changeAccount),
     readProviderToken: {
       execute: async (input) => (isUserId(input.userId) ? await readProviderToken.execute(input) : null),
+    },
+  }
+}
+
+export function checkedChange(changeAccount: Execute<ChangeAccount>): Execute<ChangeAccount> {
+  return {
+    async execute(input) {
+      requireActorAndTarget(input)
+      return await changeAccount.execute(givenOf(input))
     },
   }
 }
@@ -240,7 +244,8 @@ interface Update {
 function givenOf<Input extends Update>(input: Input): Input {
   const { changes, currentPassword } = input
   requireUpdate({ ...input, ...changes })
-  const names = ['email', 'password', 'isActive', 'isSuperuser', 'isVerified', 'fields'] as const
+  if (changes.until != null && !(changes.until instanceof Date)) throw new InvalidInput('until', 'must be a Date')
+  const names = ['email', 'password', 'isActive', 'until', 'reason', 'isSuperuser', 'isVerified', 'fields'] as const
   const given = Object.fromEntries(names.map((name) => [name, changes[name] ?? undefined]))
   const known = { currentPassword: currentPassword ?? undefined, caller: callerOf(input.caller ?? unknownCaller) }
   return { ...input, changes: given, ...known }

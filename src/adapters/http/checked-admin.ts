@@ -1,10 +1,12 @@
 import Type from 'typebox'
+import type { ChangeAccount } from '../../application/accounts/change-account.ts'
 import type { CreateUser } from '../../application/administration/create-user.ts'
 import type { InviteUser } from '../../application/administration/invite-user.ts'
 import type { SearchUsers, UserSearch } from '../../application/administration/search-users.ts'
 import { InvalidInput } from '../../domain/refusal.ts'
 import {
   checked,
+  checkedChange,
   checkOf,
   type Execute,
   fields,
@@ -20,6 +22,8 @@ export interface CheckedAdmin {
   readonly createUser: Execute<CreateUser>
   readonly inviteUser: Execute<InviteUser>
   readonly searchUsers: Execute<SearchUsers>
+  /** As that of `accounts`. */
+  readonly changeAccount: Execute<ChangeAccount>
 }
 
 const { email, password, invite } = CreateUserBody.properties
@@ -52,6 +56,7 @@ export function checkedAdmin(useCases: CheckedAdmin): CheckedAdmin {
     createUser: { execute: (input) => createUser.execute(givenOf(input)) },
     inviteUser: checked(useCases.inviteUser, checks.inviteUser),
     searchUsers: { execute: (input) => searchUsers.execute(givenOf(input)) },
+    changeAccount: checkedChange(useCases.changeAccount),
   }
 }
 

@@ -23,6 +23,8 @@ export const optional = {
     Type.Optional(Type.Unsafe<string | undefined>({ type: ['string', 'null'], wellFormed: true, description })),
   address: (description: string) =>
     Type.Optional(Type.Unsafe<Email | undefined>({ type: ['string', 'null'], format: 'email', description })),
+  time: (description: string) =>
+    Type.Optional(Type.Unsafe<string | undefined>({ type: ['string', 'null'], format: 'date-time', description })),
   flag: (description: string) =>
     Type.Optional(Type.Unsafe<boolean | undefined>({ type: ['boolean', 'null'], description })),
   list: (description: string) =>
@@ -315,6 +317,8 @@ export const UpdateUserBody = Type.Object(
     email: optional.address('A new address; not verified unless is_verified says so'),
     password: optional.text('A new password; ends every session of the user, except that of this request'),
     is_active: optional.flag('`false` ends every session'),
+    until: optional.time('With `is_active: false`: when the user becomes active again. Later than now'),
+    reason: optional.text('With `is_active: false`: why, in at most 500 characters. The user does not see it'),
     is_superuser: optional.flag('Whether the user may use these routes'),
     is_verified: optional.flag('Whether the address counts as verified'),
     current_password: optional.text('The password of the caller; checked when given'),

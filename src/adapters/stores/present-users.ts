@@ -8,8 +8,8 @@ interface Present {
 }
 
 /**
- * The users of a store as they are now: with their fields as the settings declare them, and without factors whose reset is due.
- * So neither needs a migration or a job: a record has the new form when it is read, and keeps it when it is written.
+ * The users of a store as they are now: with their fields as the settings declare them, without factors whose reset is due, and active
+ * once a deactivation has ended. So none of these needs a migration or a job: a record has the new form when it is read, and keeps it when it is written.
  */
 export function presentUsers(users: UserStore, { fieldRules, clock }: Present): UserStore {
   const present = (stored: User): User => {
@@ -32,11 +32,11 @@ export function presentUsers(users: UserStore, { fieldRules, clock }: Present): 
       return { items: items.map(present), next }
     },
     async search(criteria, limit, after) {
-      const page = await users.search(criteria, limit, after)
+      const page = await users.search({ ...criteria, now: clock() }, limit, after)
       if (page === 'bad_cursor') return page
       return { ...page, items: page.items.map((one) => ({ ...one, user: present(one.user) })) }
     },
-    count: (criteria, most) => users.count(criteria, most),
+    count: (criteria, most) => users.count({ ...criteria, now: clock() }, most),
     passwordSchemes: () => users.passwordSchemes(),
   }
 }

@@ -84,6 +84,8 @@ const user = Type.Object({
   isActive: flag,
   isSuperuser: flag,
   isVerified: flag,
+  inactiveUntil: Type.Optional(orNull(time)),
+  inactiveReason: Type.Optional(orNull(text)),
   isOwnerProved: flag,
   createdAt: orNull(time),
   lastLoginAt: orNull(time),
@@ -139,6 +141,7 @@ export function parseLine(line: string): ArrivingUser | ArrivingEnd | End | Unre
 
 function userOf({
   createdAt,
+  inactiveUntil = null,
   lastLoginAt,
   accounts,
   sessions,
@@ -148,6 +151,7 @@ function userOf({
   return {
     ...others,
     createdAt: dateOr(createdAt),
+    inactiveUntil: dateOr(inactiveUntil),
     lastLoginAt: dateOr(lastLoginAt),
     accounts: accounts.map((one) => ({ ...one, expiresAt: dateOr(one.expiresAt) })),
     sessions: sessions.map((one) => ({

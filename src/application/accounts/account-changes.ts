@@ -4,8 +4,8 @@ import type { FieldValues } from '../../domain/field.ts'
 import type { GivenFields } from '../../domain/field-types.ts'
 import { noFieldRules, type UserFields, withValues } from '../../domain/fields.ts'
 import type { PasswordPolicy } from '../../domain/password.ts'
-import { Refusal } from '../../domain/refusal.ts'
-import { endSessions, type User, withPassword } from '../../domain/user.ts'
+import { InvalidInput, Refusal } from '../../domain/refusal.ts'
+import { activated, endSessions, type User, withPassword } from '../../domain/user.ts'
 import type { Change, ChangeOutcome, ChangeUser } from '../change-user.ts'
 import type { CausingRequest, MetadataNeeds } from '../event-metadata.ts'
 import { type Caller, type Limits, unknownCaller } from '../limits/limits.ts'
@@ -27,6 +27,10 @@ export interface OwnChanges {
 
 export interface AnyChanges extends OwnChanges {
   readonly isActive?: boolean | undefined
+  /** With `isActive: false`: when the user becomes active again, in the future. Otherwise the deactivation has no end. */
+  readonly until?: Date | undefined
+  /** With `isActive: false`: why, for those who manage users. The user does not see it. */
+  readonly reason?: string | undefined
   readonly isSuperuser?: boolean | undefined
   readonly isVerified?: boolean | undefined
 }
@@ -65,6 +69,24 @@ export interface PreparedChanges {
 }
 
 const invalidPassword = 'UPDATE_USER_INVALID_PASSWORD'
+
+/** The limit of `reason`, in characters. */
+export const maxReasonLength = 500
+
+/** Throws `InvalidInput` for a reason or an end without a deactivation, and for an end that is not in the future. */
+export function requireDeactivation({ isActive, reason, until }: AnyChanges, now: Date): void {
+  for (const [name, value] of Object.entries({ reason, until })) {
+    if (value !== undefined && isActive !== false) throw new InvalidInput(name, 'needs a deactivation: is_active false')
+  }
+  // Not every store keeps a NUL.
+  if (reason !== undefined && (reason.length > maxReasonLength || reason.includes('\0'))) {
+    throw new InvalidInput('reason', `has more than ${maxReasonLength} characters, or a NUL`)
+  }
+  // Later years have more digits, which not every text of a time has room for.
+  if (until !== undefined && !(until > now && until.getUTCFullYear() < 10_000)) {
+    throw new InvalidInput('until', 'is not in the future, or not before the year 10000')
+  }
+}
 
 /** A user keeps an address that is refused as a new one. */
 export function requireAddress({ email }: OwnChanges, user: User): void {
@@ -161,6 +183,13 @@ export function changed(
   for (const flag of ['isActive', 'isSuperuser', 'isVerified'] as const) {
     user = { ...user, [flag]: changes[flag] ?? user[flag] }
     if (user[flag] !== fresh[flag]) made[flag] = user[flag]
+  }
+  if (user.isActive) user = activated(user)
+  else {
+    const { until = fresh.inactiveUntil, reason = fresh.inactiveReason } = changes
+    if (until !== null && until.getTime() !== fresh.inactiveUntil?.getTime()) made.inactiveUntil = until.toISOString()
+    if (reason !== null && reason !== fresh.inactiveReason) made.inactiveReason = reason
+    user = { ...user, inactiveUntil: until, inactiveReason: reason }
   }
   const fields = withValues(needs.fieldRules ?? noFieldRules, fresh.fields, values)
   const changedFields = changedValues(values, fresh.fields, fields)

@@ -13,6 +13,7 @@ import {
   forcedBy,
   hashPassword,
   requireAddress,
+  requireDeactivation,
   verifyActor,
   writeOf,
 } from './account-changes.ts'
@@ -29,6 +30,7 @@ export class ChangeAccount {
   async execute(input: ChangeRequest & { target: User; changes: AnyChanges }): Promise<User> {
     const { by, target, changes } = input
     requireAddress(changes, target)
+    requireDeactivation(changes, this.#needs.clock())
     requireRight(this.#needs, by, 'change_account', target, { isConfirmed: input.currentPassword !== undefined })
     const values = requireFields(this.#needs, changes.fields, doors.anyChange)
     const check = by.type === undefined ? await this.#verify({ ...input, by }) : () => undefined

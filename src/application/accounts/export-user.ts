@@ -23,6 +23,9 @@ export interface UserExport {
   readonly isActive: boolean
   readonly isSuperuser: boolean
   readonly isVerified: boolean
+  /** When the deactivation ends by itself, and its reason; `null` for none, and for an active user. */
+  readonly inactiveUntil: Date | null
+  readonly inactiveReason: string | null
   readonly hasPassword: boolean
   readonly isOwnerProved: boolean
   readonly createdAt: Date
@@ -72,6 +75,8 @@ export class ExportUser {
       isActive,
       isSuperuser,
       isVerified,
+      inactiveUntil: target.inactiveUntil,
+      inactiveReason: target.inactiveReason,
       hasPassword: target.passwordHash !== null,
       isOwnerProved,
       createdAt,

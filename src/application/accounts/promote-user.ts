@@ -2,7 +2,7 @@ import type { Actor } from '../../domain/actor.ts'
 import { type Email, emailKey } from '../../domain/email.ts'
 import { type UserChanges, updatedEvent } from '../../domain/events.ts'
 import { hasFactor, noFactors, withFactors } from '../../domain/factors.ts'
-import { endSessions, type User } from '../../domain/user.ts'
+import { activated, endSessions, type User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import { takeOver } from '../oauth/take-over.ts'
@@ -42,7 +42,7 @@ export class PromoteUser {
       }
       const hasChanges = Object.keys(changes).length > 0
       if (!hasChanges && fresh.isOwnerProved) return { type: 'keep' }
-      const promoted: User = { ...fresh, isActive: true, isSuperuser: true, isVerified: true }
+      const promoted: User = { ...activated(fresh), isSuperuser: true, isVerified: true }
       const { user, events } = fresh.isOwnerProved
         ? { user: promoted, events: [] }
         : takeOver(this.#needs, input, by, withoutFactors(this.#needs, promoted))

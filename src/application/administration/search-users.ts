@@ -17,7 +17,7 @@ interface Needs extends FreshLoginNeeds {
   parseEmail: (text: string) => ParsedEmail
 }
 
-export interface UserSearch extends Omit<UserCriteria, 'prefix' | 'exceptPrefixes'> {
+export interface UserSearch extends Omit<UserCriteria, 'prefix' | 'exceptPrefixes' | 'now'> {
   /** A superuser, or the program or command that decides by itself. */
   readonly by: By
   /**

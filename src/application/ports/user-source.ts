@@ -10,6 +10,9 @@ export interface ArrivingUser {
   readonly isActive: boolean
   readonly isSuperuser: boolean
   readonly isVerified: boolean
+  /** Of an inactive user (`User.inactiveUntil`), as the next one. Absent: unknown to the source. */
+  readonly inactiveUntil?: Date | null
+  readonly inactiveReason?: string | null
   /** Whether the owner of the address is known to control the account (`User.isOwnerProved`). */
   readonly isOwnerProved: boolean
   /** `null`: the time of the import. */

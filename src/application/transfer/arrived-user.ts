@@ -4,6 +4,7 @@ import { type FieldRules, maxFieldBytes, noFields, withKeys } from '../../domain
 import { type IdKind, kindOf, parseUserId, type UserId } from '../../domain/ids.ts'
 import type { OAuthAccount } from '../../domain/oauth-account.ts'
 import { newUser, type User } from '../../domain/user.ts'
+import { maxReasonLength } from '../accounts/account-changes.ts'
 import type { ProviderVault } from '../ports/provider-vault.ts'
 import type { ArrivingAccount, ArrivingUser } from '../ports/user-source.ts'
 
@@ -78,6 +79,8 @@ export function arrivedUser(
     isActive: record.isActive,
     isSuperuser: record.isSuperuser,
     isVerified: record.isVerified,
+    inactiveUntil: record.isActive ? null : (record.inactiveUntil ?? null),
+    inactiveReason: record.isActive ? null : keptReason(record.inactiveReason ?? null, remark),
     isOwnerProved: record.isOwnerProved,
     sessions: { generation: sessions.generation, keptSid: sessions.keptSid },
     endedUntil: record.credentials?.endedUntil ?? existing?.endedUntil ?? null,
@@ -107,6 +110,12 @@ function keptHash({ hashObjection }: ArrivedNeeds, hash: string | null, remark: 
   const objection = hash === null ? null : hashObjection(hash)
   if (objection !== null) remark(`has no password: ${objection}`)
   return objection === null ? hash : null
+}
+
+function keptReason(reason: string | null, remark: Remark): string | null {
+  if (reason === null || (reason.length <= maxReasonLength && isStorable(reason))) return reason
+  remark('has no reason of the deactivation: it is too long, or has characters that no text may have')
+  return null
 }
 
 function keptFields({ fieldRules }: ArrivedNeeds, { fields: given }: ArrivingUser, remark: Remark): User['fields'] {

@@ -61,6 +61,7 @@ export class ExportUsers {
       isActive,
       isSuperuser,
       isVerified,
+      ...(!isActive && { inactiveUntil: user.inactiveUntil, inactiveReason: user.inactiveReason }),
       isOwnerProved,
       createdAt,
       lastLoginAt,

@@ -16,10 +16,31 @@ interface Forcible extends OneUser {
   readonly force?: true
 }
 
-/** Disables or enables a user. Disabling ends all sessions. */
-export function setActive(options: Forcible & { readonly isActive: boolean }): Promise<ExitCode> {
-  const { isActive } = options
-  return change(options, { isActive }, flagText('isActive', isActive ? 'active' : 'disabled'))
+/** Lets a disabled user log in again. */
+export function enableUser(options: OneUser): Promise<ExitCode> {
+  return change(options, { isActive: true }, flagText('isActive', 'active'))
+}
+
+/** Disables a user, for good or until a time. This ends all sessions. Of a disabled user, it changes the time and the reason. */
+export async function disableUser(
+  options: Forcible & { readonly reason?: string; readonly until?: string },
+): Promise<ExitCode> {
+  const { reason, until: time } = options
+  const until = time === undefined ? undefined : new Date(time)
+  const textOf = (user: User, former: User): string => {
+    const isSame = former.inactiveUntil?.getTime() === user.inactiveUntil?.getTime()
+    const isNew = former.isActive || !isSame || former.inactiveReason !== user.inactiveReason
+    const end = user.inactiveUntil === null ? '' : ` until ${user.inactiveUntil.toISOString()}`
+    return isNew ? `${user.email} is disabled${end} now` : `${user.email} was disabled${end} already: nothing changed`
+  }
+  try {
+    return await change(options, { isActive: false, reason, until }, textOf)
+  } catch (thrown) {
+    if (!(thrown instanceof InvalidInput)) throw thrown
+    const example = thrown.field === 'until' ? '. It takes a time such as 2030-01-31T12:00:00Z' : ''
+    warn(`--${thrown.field} ${thrown.problem}${example}`)
+    return 2
+  }
 }
 
 /** Marks the address of a user as verified, for an operator who knows that it belongs to the user. */

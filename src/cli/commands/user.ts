@@ -29,6 +29,8 @@ export async function showUser({ client, ...options }: OneUser & { readonly clie
     ]
     const document = {
       ...documentOf(user),
+      inactiveUntil: user.inactiveUntil,
+      inactiveReason: user.inactiveReason,
       lastLoginAt,
       accounts,
       sessions: 'unknown' in sessions ? null : sessions.map(documentOfSession),
@@ -82,12 +84,21 @@ function fieldsOf(user: User): string[] {
     `id: ${id}`,
     `email: ${email}`,
     `active: ${yes(isActive)}`,
+    ...linesOfDeactivation(user),
     `verified: ${yes(isVerified)}`,
     `superuser: ${yes(isSuperuser)}`,
     `password: ${yes(hasPassword)}`,
     `created: ${createdAt.toISOString()}`,
     ...linesOfFactors(user),
     ...Object.entries({ ...shown, ...hidden }).map(([name, value]) => `field ${name}: ${JSON.stringify(value)}`),
+  ]
+}
+
+function linesOfDeactivation({ inactiveUntil, inactiveReason }: User): string[] {
+  return [
+    ...(inactiveUntil === null ? [] : [`inactive until: ${inactiveUntil.toISOString()}`]),
+    // As JSON, because somebody may have written characters that change the terminal.
+    ...(inactiveReason === null ? [] : [`reason: ${JSON.stringify(inactiveReason)}`]),
   ]
 }
 

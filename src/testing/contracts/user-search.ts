@@ -44,6 +44,7 @@ export function userSearchContract({ onNew }: Cases<UsersRole>): void {
       const user = await stored(store, {
         email: address(`${at % 3 === 0 ? 'Ada' : 'bob'}.${at}`),
         isActive: at % 4 !== 1,
+        inactiveUntil: at % 8 === 1 ? inSeconds(10) : null,
         isSuperuser: at % 5 === 0,
         isVerified: at % 2 === 0,
         factors: at % 6 < 2 ? { ...someFactors(), ...(at % 2 === 0 ? { totp: null } : { passkeys: [] }) } : noFactors,
@@ -58,6 +59,7 @@ export function userSearchContract({ onNew }: Cases<UsersRole>): void {
     const single: UserCriteria[] = [
       {},
       ...flags.flatMap((flag) => [{ [flag]: true }, { [flag]: false }]),
+      ...[9, 10].flatMap((at) => [true, false].map((isActive) => ({ isActive, now: inSeconds(at) }))),
       { createdAfter: inSeconds(1) },
       { createdBefore: inSeconds(1) },
       { createdAfter: inSeconds(1), createdBefore: inSeconds(2) },

@@ -16,6 +16,12 @@ function spelling(address: Email, way: number): Email {
   return spelled.join('') as Email
 }
 
+const inactive = () => ({
+  isActive: false,
+  inactiveUntil: new Date(Date.now() + 86_400_000),
+  inactiveReason: 'Späm: \'1\' "2" 😀',
+})
+
 /** Shorter ids come first, as smaller numbers do. */
 const byId = (one: User, other: User): number => one.id.length - other.id.length || (one.id < other.id ? -1 : 1)
 
@@ -24,7 +30,7 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
   on('gives back every field of a user as it was inserted', async ({ store: { users }, second }) => {
     for (const user of [
       aUser({ isSuperuser: true, factors: { ...someFactors(), enrolledSid: 'sid' } }),
-      aUser({ isActive: false, isSuperuser: false, isVerified: false }),
+      aUser({ isSuperuser: false, isVerified: false, ...inactive() }),
       aUser({ passwordHash: null, sessions: { generation: 0, keptSid: null }, endedUntil: null, imported: null }),
     ]) {
       assert.equal(await users.insert(user, []), 'stored')
@@ -41,7 +47,7 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
       id: before.id,
       passwordHash: null,
       passwordVersion: 4,
-      isActive: false,
+      ...inactive(),
       isSuperuser: false,
       isVerified: false,
       sessions: { generation: 8, keptSid: null },
@@ -87,7 +93,7 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
     const keyed = (key: string) => ({ ...noFields, shown: { handle: key, list: ['a'] }, keys: { handle: key } })
     const many = [
       aUser({ isSuperuser: true, oauthAccounts: [anAccount(), anAccount()], fields: keyed(randomUUID()) }),
-      aUser({ isActive: false, isVerified: false, factors: someFactors(), fields: keyed(randomUUID()) }),
+      aUser({ ...inactive(), isVerified: false, factors: someFactors(), fields: keyed(randomUUID()) }),
       aUser({ passwordHash: null, sessions: { generation: 0, keptSid: null }, endedUntil: null, imported: null }),
     ]
     assert.equal(await users.insertAll(many), true)

@@ -16,7 +16,8 @@ describe('the use cases of administration, for programs', () => {
       return user
     },
   }
-  const admin = checkedAdmin({ createUser: useCase, inviteUser: useCase, searchUsers: useCase as never }) // safe: nobody looks at the answer
+  const searchUsers = useCase as never // safe: nobody looks at the answer
+  const admin = checkedAdmin({ createUser: useCase, inviteUser: useCase, changeAccount: useCase, searchUsers })
   beforeEach(() => {
     calls.length = 0
   })
@@ -47,6 +48,19 @@ describe('the use cases of administration, for programs', () => {
       expect(await faultOf(admin.createUser.execute(given)), JSON.stringify(wrong)).to.be.instanceOf(InvalidInput)
     }
     expect(calls).to.deep.equal([])
+  })
+
+  it('take the end of a deactivation as a date alone', async () => {
+    const change = (changes: object) =>
+      admin.changeAccount.execute({ by, target: user, requestId: 'job-1', changes: { isActive: false, ...changes } })
+    const until = new Date()
+    await change({ until, reason: null })
+    expect(calls).to.have.length(1)
+    expect(calls[0]).to.deep.include({ by, target: user })
+    for (const wrong of [{ until: until.toISOString() }, { until: 5 }, { reason: 5 }, { reason: '\ud800' }]) {
+      expect(await faultOf(change(wrong)), JSON.stringify(wrong)).to.be.instanceOf(InvalidInput)
+    }
+    expect(calls).to.have.length(1)
   })
 
   it('refuse an actor who is nobody, and a target who is none', async () => {

@@ -163,7 +163,7 @@ describe('the MongoDB store', () => {
       const { generation, keptSid } = user.sessions
       expect((await stored(user.id))?.sessions, 'names').to.deep.equal({ generation, keptCredentialId: keptSid })
 
-      const later = { fields: '', imported: '', factors: '' } as const
+      const later = { fields: '', imported: '', factors: '', inactiveUntil: '', inactiveReason: '' } as const
       await client.db().collection<{ _id: string }>('users').updateOne({ _id: user.id }, { $unset: later })
       const read = { ...user, fields: noFields, imported: null, factors: noFactors }
       expect(await opened.handle.users.find(user.id)).to.deep.equal(read)

@@ -247,7 +247,7 @@ describe('the PostgreSQL store', () => {
 
     it('writes `users` when one of its columns changes, and at no login and no use of a session', async () => {
       const shown = async () => {
-        const columns = 'id, email, email_key, is_active, is_superuser, is_verified, created_at, xmin'
+        const columns = 'id, email, email_key, is_active, is_superuser, is_verified, created_at, inactive_until, xmin'
         return (await other.query(`SELECT ${columns} FROM users`)).rows.map(({ xmin, ...row }) => ({ row, xmin }))
       }
       const user = aUser()
@@ -262,6 +262,7 @@ describe('the PostgreSQL store', () => {
         is_superuser: isSuperuser,
         is_verified: isVerified,
         created_at: createdAt,
+        inactive_until: null,
       })
 
       const session = aSession({ userId: id, endsAt: new Date(Date.now() + 3_600_000), idleSeconds: null })
@@ -276,6 +277,13 @@ describe('the PostgreSQL store', () => {
         'stored',
       )
       expect((await shown()).map(({ row }) => row)).to.deep.equal([{ ...first.row, is_verified: false }])
+      const inactive = { isActive: false, inactiveReason: 'spam' }
+      for (const seconds of [60, 120]) {
+        const inactiveUntil = new Date(Date.now() + seconds * 1000)
+        const fresh = (await handle.users.find(id)) ?? expect.fail('there is no user')
+        expect(await handle.users.replace({ ...fresh, ...inactive, inactiveUntil }, [])).to.equal('stored')
+        expect((await shown())[0]?.row).to.deep.include({ is_active: false, inactive_until: inactiveUntil })
+      }
       const last = (await handle.users.find(id)) ?? expect.fail('there is no user')
       expect(await handle.users.remove(last, [anEvent(last)])).to.equal('removed')
       expect(await shown()).to.deep.equal([])

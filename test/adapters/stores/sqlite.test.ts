@@ -242,7 +242,7 @@ describe('the SQLite store', () => {
   it('is refused by the release before second factors', async () => {
     const db = ofFirstRelease()
     await at.handle()
-    expect(() => migrateFile(db, true, [firstTables])).to.throw('a newer release (they need schema 13;')
+    expect(() => migrateFile(db, true, [firstTables])).to.throw('a newer release (they need schema 16;')
     db.close()
   })
 

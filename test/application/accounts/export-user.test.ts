@@ -27,7 +27,15 @@ describe('the export of a user', () => {
     const { id, email, isActive, isSuperuser, isVerified, isOwnerProved, createdAt } = user
     const { sealedAccessToken, sealedRefreshToken, refreshingUntil, ...link } = account ?? anAccount()
     const { digest, seenAt: usedAt, network, browser, system, methods } = session
-    const flags = { isActive, isSuperuser, isVerified, hasPassword: true, isOwnerProved }
+    const flags = {
+      isActive,
+      isSuperuser,
+      isVerified,
+      hasPassword: true,
+      isOwnerProved,
+      inactiveUntil: null,
+      inactiveReason: null,
+    }
     const listed = {
       id: digest,
       createdAt: session.createdAt,

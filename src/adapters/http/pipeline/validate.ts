@@ -14,6 +14,8 @@ type Properties = Readonly<Record<string, Property>>
 // Validating our own schemas would compile the meta-schema at each start. Ajv refuses unknown keywords all the same.
 const ajv = new Ajv({ allErrors: true, strict: true, allowUnionTypes: true, validateSchema: false })
 ajv.addFormat('email', { type: 'string', validate: (text: string) => 'email' in parseAddress(text) })
+// RFC 3339. A 30th of February is another day to `Date`, so the day is compared.
+ajv.addFormat('date-time', { type: 'string', validate: isTime })
 ajv.addKeyword({
   keyword: 'wellFormed',
   type: 'string',
@@ -109,6 +111,7 @@ function faultOf({ keyword, params }: ErrorObject, name: string, value: unknown)
     case 'required':
       return fault('missing', name)
     case 'format': {
+      if (params.format === 'date-time') return fault('datetime_parsing', name)
       const parsed = parseAddress(String(value))
       const reason = 'objection' in parsed ? parsed.objection : ''
       return { ...valueError(name, `value is not a valid email address: ${reason}`), ctx: { reason } }
@@ -134,6 +137,7 @@ const messages = {
   string_type: 'Input should be a valid string',
   bool_type: 'Input should be a valid boolean',
   bool_parsing: 'Input should be a valid boolean, unable to interpret input',
+  datetime_parsing: 'Input should be a valid datetime, with a time zone',
   list_type: 'Input should be a valid list',
   model_attributes_type: 'Input should be a valid dictionary or object to extract fields from',
 }
@@ -144,4 +148,12 @@ function fault(type: keyof typeof messages, ...path: string[]): FieldFault {
 
 function valueError(name: string, msg: string): FieldFault {
   return { type: 'value_error', loc: ['body', name], msg }
+}
+
+function isTime(text: string): boolean {
+  const [day] = /^\d{4}-\d{2}-\d{2}(?=[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$)/.exec(text) ?? []
+  const midnight = Date.parse(`${day}T00:00:00Z`)
+  return (
+    !Number.isNaN(Date.parse(text)) && !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(`${day}`)
+  )
 }

@@ -81,6 +81,8 @@ export const usersRouter: Router<Use> = {
           email: body.email,
           password: body.password,
           isActive: body.is_active,
+          until: body.until === undefined ? undefined : new Date(body.until),
+          reason: body.reason,
           isSuperuser: body.is_superuser,
           isVerified: body.is_verified,
           fields,

@@ -24,7 +24,8 @@ interface OutboxDocument {
  * A user and its events. One unique index covers `uniqueKeys`: `e:<e-mail key>`, `a:<provider>:<account id>` and
  * `f:<field>:<key>`, or the `noUserKey` of a record that is no user.
  */
-export interface UserDocument extends Omit<User, 'id' | 'sessions' | 'factors' | 'fields' | 'imported'> {
+export interface UserDocument
+  extends Omit<User, 'id' | 'sessions' | 'factors' | 'fields' | 'imported' | 'inactiveUntil' | 'inactiveReason'> {
   readonly _id: UserId
   /** Absent in a document of an earlier release. */
   readonly fields?: UserFields
@@ -32,6 +33,9 @@ export interface UserDocument extends Omit<User, 'id' | 'sessions' | 'factors' |
   readonly imported?: Imported | null
   /** Absent, too. `null` for a user without factors. */
   readonly factors?: Factors | null
+  /** Absent, too, as the reason. */
+  readonly inactiveUntil?: Date | null
+  readonly inactiveReason?: string | null
   /** The field has the name of earlier releases, for which `sid` and id of a credential are the same. */
   readonly sessions: { readonly generation: number; readonly keptCredentialId: string | null }
   readonly passwordScheme: string | null
@@ -199,6 +203,8 @@ export function userOf({
     factors: fields.factors ?? noFactors,
     fields: fields.fields ?? noFields,
     imported: fields.imported ?? null,
+    inactiveUntil: fields.inactiveUntil ?? null,
+    inactiveReason: fields.inactiveReason ?? null,
     sessions: { generation, keptSid },
   }
 }

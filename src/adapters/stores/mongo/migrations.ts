@@ -61,6 +61,8 @@ export const migrations: Migrations<Connection> = [
   { version: 9, excludesOlder: true, run: () => undefined },
   // An older release would change an address without `emailKey`.
   { version: 10, excludesOlder: true, run: addEmailKeys },
+  // An older release would leave the end of a former deactivation in a user whom it deactivates for good.
+  { version: 11, excludesOlder: true, run: () => undefined },
 ]
 
 /** The version and the lock, as documents of `meta`. */

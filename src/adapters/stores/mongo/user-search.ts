@@ -46,6 +46,12 @@ function conditionOf(criterion: Criterion): object {
     case 'hasFactor':
       // As the partial index says it.
       return { factors: criterion.is ? { $type: 'object' } : null }
+    case 'isActive': {
+      const { is, now } = criterion
+      if (now === null) return { isActive: is }
+      if (is) return { $or: [{ isActive: true }, { inactiveUntil: { $lte: now } }] }
+      return { isActive: false, inactiveUntil: { $not: { $lte: now } } }
+    }
     default:
       return { [criterion.of]: criterion.is }
   }

@@ -7,19 +7,19 @@ import { accountKey } from './account-key.ts'
 import type { Connection } from './connection/connection.ts'
 
 const columns = `user_id, email, email_key, is_active, is_superuser, is_verified, created_at, password_hash, password_scheme,
-  password_version, is_owner_proved, generation, kept_sid, ended_until, oauth_accounts, fields, imported, factors, version`
+  password_version, is_owner_proved, generation, kept_sid, ended_until, oauth_accounts, fields, imported, factors, inactive_until, inactive_reason, version`
 
 const insert = (counted: string): string => `
   WITH given AS (
     SELECT * FROM jsonb_to_recordset($1) AS one (user_id @id, email text, email_key text, is_active boolean,
       is_superuser boolean, is_verified boolean, created_at timestamptz, password_hash text, password_scheme text,
       password_version bigint, is_owner_proved boolean, generation bigint, kept_sid text, ended_until timestamptz,
-      oauth_accounts text, fields text, imported text, factors text, version bigint, accounts text[], keys jsonb, shown jsonb)
+      oauth_accounts text, fields text, imported text, factors text, inactive_until timestamptz, inactive_reason text, version bigint, accounts text[], keys jsonb, shown jsonb)
   ), written AS (
     INSERT INTO @user_private (${columns}) SELECT ${columns} FROM given RETURNING user_id
   ), shared AS (
     SELECT @put_users(array_agg(user_id), array_agg(email), array_agg(email_key), array_agg(is_active), array_agg(is_superuser),
-      array_agg(is_verified), array_agg(created_at), array_agg(shown)) AS is_done
+      array_agg(is_verified), array_agg(created_at), array_agg(shown), array_agg(inactive_until)) AS is_done
     FROM written JOIN given USING (user_id)
   ), linked AS (
     INSERT INTO @oauth_claims (account, user_id) SELECT account, user_id FROM given, unnest(accounts) AS own (account)
@@ -58,6 +58,8 @@ function toRow(user: User) {
     is_active: user.isActive,
     is_superuser: user.isSuperuser,
     is_verified: user.isVerified,
+    inactive_until: user.inactiveUntil,
+    inactive_reason: user.inactiveReason,
     created_at: user.createdAt,
     password_hash: user.passwordHash,
     password_scheme: user.passwordHash === null ? null : passwordScheme(user.passwordHash),

@@ -38,7 +38,7 @@ function orderOf(along: Criterion | null): Order {
 /** Adds a value of the statement, and returns its parameter. */
 type Add = (value: unknown) => string
 
-const flags = { isActive: 'is_active', isVerified: 'is_verified', isSuperuser: 'is_superuser' }
+const flags = { isVerified: 'is_verified', isSuperuser: 'is_superuser' }
 
 function conditionOf(criterion: Criterion, add: Add): string {
   switch (criterion.of) {
@@ -61,6 +61,12 @@ function conditionOf(criterion: Criterion, add: Add): string {
     }
     case 'hasFactor':
       return criterion.is ? 'factors IS NOT NULL' : 'factors IS NULL'
+    case 'isActive': {
+      const { is, now } = criterion
+      if (now === null) return is ? 'is_active' : 'NOT is_active'
+      if (is) return `(is_active OR inactive_until <= ${add(now)})`
+      return `NOT is_active AND (inactive_until IS NULL OR inactive_until > ${add(now)})`
+    }
     default:
       return `${criterion.is ? '' : 'NOT '}${flags[criterion.of]}`
   }

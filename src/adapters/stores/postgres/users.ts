@@ -35,6 +35,8 @@ interface UserRow {
     fields: string | null,
     imported: string | null,
     factors: string | null,
+    inactiveUntil: number | null,
+    inactiveReason: string | null,
     version: number,
   ]
 }
@@ -56,6 +58,8 @@ const user = jsonRow([
   'fields',
   'imported',
   'factors',
+  epoch('inactive_until'),
+  'inactive_reason',
   'version',
 ])
 const users = `SELECT ${user} FROM @user_private`
@@ -91,10 +95,11 @@ const insert = (counted: string): string => `
   WITH written AS (
     INSERT INTO @user_private (user_id, email, email_key, is_active, is_superuser, is_verified, password_hash,
       password_scheme, password_version, is_owner_proved, generation, kept_sid, ended_until, oauth_accounts, version, created_at,
-      fields, imported, factors)
-    VALUES ($1::@id, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $20, $21, $25, $26) RETURNING user_id AS id
+      fields, imported, factors, inactive_until, inactive_reason)
+    VALUES ($1::@id, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $20, $21, $25, $26, $27, $28) RETURNING user_id AS id
   ), shared AS (
-    SELECT @put_users(ARRAY[id], ARRAY[$2], ARRAY[$3], ARRAY[$4], ARRAY[$5], ARRAY[$6], ARRAY[$20], ARRAY[$22::jsonb]) AS is_done
+    SELECT @put_users(ARRAY[id], ARRAY[$2], ARRAY[$3], ARRAY[$4], ARRAY[$5], ARRAY[$6], ARRAY[$20], ARRAY[$22::jsonb],
+      ARRAY[$27::timestamptz]) AS is_done
     FROM written
   ), linked AS (
     INSERT INTO @oauth_claims (account, user_id)
@@ -114,15 +119,16 @@ const replace = `
     UPDATE @user_private SET email = $2, email_key = $3, is_active = $4, is_superuser = $5, is_verified = $6, created_at = $22,
       password_hash = $7, password_scheme = $8, password_version = $9, is_owner_proved = $10,
       generation = $11, kept_sid = $12, ended_until = $13, oauth_accounts = $14, version = $15 + 1, fields = $24,
-      imported = $28, factors = $29
+      imported = $28, factors = $29, inactive_until = $30, inactive_reason = $31
     WHERE user_id = $1::@id AND version = $15 AND ($20::boolean OR ${waitingOf('$1::@id')} <= $21)
       AND ($23::boolean OR ${isNoSuperuser})
     RETURNING user_id AS id
   ), shared AS (
-    SELECT @put_users(ARRAY[id], ARRAY[$2], ARRAY[$3], ARRAY[$4], ARRAY[$5], ARRAY[$6], ARRAY[$22], ARRAY[$25::jsonb]) AS is_done
+    SELECT @put_users(ARRAY[id], ARRAY[$2], ARRAY[$3], ARRAY[$4], ARRAY[$5], ARRAY[$6], ARRAY[$22], ARRAY[$25::jsonb],
+      ARRAY[$30::timestamptz]) AS is_done
     FROM written JOIN @user_private AS before ON user_id = id
-    WHERE (before.email, before.is_active, before.is_superuser, before.is_verified, before.created_at, before.fields)
-      IS DISTINCT FROM ($2, $4, $5, $6, $22, $24)
+    WHERE (before.email, before.is_active, before.is_superuser, before.is_verified, before.created_at, before.fields,
+      before.inactive_until) IS DISTINCT FROM ($2, $4, $5, $6, $22, $24, $30)
   ), unlinked AS (
     DELETE FROM @oauth_claims USING written WHERE user_id = id AND NOT account = ANY($16::text[])
   ), linked AS (
@@ -309,9 +315,9 @@ function valuesOf(user: User): readonly unknown[] {
 
 /**
  * The fields of a written user: all of them, those of the table `users`, and the keys of unique ones in their order. Then the
- * import and the second factors.
+ * import, the second factors, and the end and reason of a deactivation.
  */
-function fieldValues({ fields, imported, factors }: User): readonly unknown[] {
+function fieldValues({ fields, imported, factors, inactiveUntil, inactiveReason }: User): readonly unknown[] {
   const keys = Object.entries(fields.keys).sort(([one], [other]) => (one < other ? -1 : 1))
   return [
     fieldsJson(fields),
@@ -320,12 +326,15 @@ function fieldValues({ fields, imported, factors }: User): readonly unknown[] {
     keys.map(([, key]) => key),
     imported && JSON.stringify(imported),
     hasFactor({ factors }) ? JSON.stringify(factors) : null,
+    inactiveUntil,
+    inactiveReason,
   ]
 }
 
 function fromRow({ found }: UserRow): User {
   const [id, email, isActive, isSuperuser, isVerified, createdAt, passwordHash, passwordVersion, ...others] = found
-  const [isOwnerProved, generation, keptSid, endedUntil, oauthAccounts, fields, imported, factors, version] = others
+  const [isOwnerProved, generation, keptSid, endedUntil, oauthAccounts, fields, imported, factors, ...last] = others
+  const [inactiveUntil, inactiveReason, version] = last
   return {
     id,
     email,
@@ -334,6 +343,8 @@ function fromRow({ found }: UserRow): User {
     isActive,
     isSuperuser,
     isVerified,
+    inactiveUntil: inactiveUntil === null ? null : dateOf(inactiveUntil),
+    inactiveReason,
     isOwnerProved,
     sessions: { generation, keptSid },
     endedUntil: endedUntil === null ? null : dateOf(endedUntil),

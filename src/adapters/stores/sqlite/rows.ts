@@ -15,6 +15,8 @@ export interface UserRow {
   readonly is_active: number
   readonly is_superuser: number
   readonly is_verified: number
+  readonly inactive_until: number | null
+  readonly inactive_reason: string | null
   readonly is_owner_proved: number
   readonly generation: number
   readonly kept: string | null

@@ -75,8 +75,8 @@ export interface UserStore {
 
   /**
    * A page of the users that meet `criteria`, in an order that the store chooses. A user who does not change meanwhile is on
-   * exactly one page. `next` is a cursor for later calls with the same criteria. A page reads a bounded number of records, so with several
-   * criteria it may have fewer than `limit` users, or none, though `next` is not `null`.
+   * exactly one page. `next` is a cursor for later calls with the same criteria, but a later `now`. A page reads a bounded number of records,
+   * so with several criteria it may have fewer than `limit` users, or none, though `next` is not `null`.
    *
    * `'bad_cursor'` for a text that cannot be such a cursor.
    */

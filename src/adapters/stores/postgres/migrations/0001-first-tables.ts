@@ -12,6 +12,7 @@ export const userColumns = [
   'is_verified',
   'created_at',
   'fields',
+  'inactive_until',
 ]
 
 /**
@@ -29,7 +30,9 @@ const tables = [
     is_verified boolean NOT NULL,
     created_at timestamptz NOT NULL,
     -- The fields that the deployer declares, except private ones.
-    fields jsonb NOT NULL
+    fields jsonb NOT NULL,
+    -- When an inactive user becomes active, whatever is_active says.
+    inactive_until timestamptz
   )`,
   ...putUsers,
   ...removeUser,
@@ -57,6 +60,8 @@ const tables = [
     imported text,
     -- The second factors of the user, as JSON.
     factors text,
+    inactive_until timestamptz,
+    inactive_reason text,
     last_login_at timestamptz,
     version bigint NOT NULL
   )`,

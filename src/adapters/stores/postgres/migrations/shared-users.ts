@@ -64,13 +64,14 @@ END $$`,
 
 /** For any number of users, because an end of everything costs twenty times as much as a row. */
 export const putUsers = definer(
-  'put_users(anyarray, text[], text[], boolean[], boolean[], boolean[], timestamptz[], jsonb[])',
-  `INSERT INTO @users (id, email, email_key, is_active, is_superuser, is_verified, created_at, fields)
+  'put_users(anyarray, text[], text[], boolean[], boolean[], boolean[], timestamptz[], jsonb[], timestamptz[])',
+  `INSERT INTO @users (id, email, email_key, is_active, is_superuser, is_verified, created_at, fields, inactive_until)
   SELECT * FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4),
-    pg_catalog.unnest($5), pg_catalog.unnest($6), pg_catalog.unnest($7), pg_catalog.unnest($8))
+    pg_catalog.unnest($5), pg_catalog.unnest($6), pg_catalog.unnest($7), pg_catalog.unnest($8),
+    pg_catalog.unnest($9))
   ON CONFLICT (id) DO UPDATE SET email = excluded.email, email_key = excluded.email_key, is_active = excluded.is_active,
     is_superuser = excluded.is_superuser, is_verified = excluded.is_verified, created_at = excluded.created_at,
-    fields = excluded.fields`,
+    fields = excluded.fields, inactive_until = excluded.inactive_until`,
 )
 
 export const removeUser = definer('remove_user(anyelement)', 'DELETE FROM @users WHERE id = $1')

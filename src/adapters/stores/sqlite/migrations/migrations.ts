@@ -9,6 +9,7 @@ import { ownFields } from './0011-own-fields.ts'
 import { imports } from './0012-imports.ts'
 import { secondFactors } from './0013-second-factors.ts'
 import { userSearch } from './0014-user-search.ts'
+import { deactivations } from './0016-deactivations.ts'
 
 /** Every migration of the file, in its order. */
 export const migrations: Migrations<Database> = [
@@ -21,6 +22,7 @@ export const migrations: Migrations<Database> = [
   imports,
   secondFactors,
   userSearch,
+  deactivations,
 ]
 
 /**

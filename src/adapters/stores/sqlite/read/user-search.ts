@@ -44,7 +44,7 @@ function orderOf(along: Criterion | null): Order {
   }
 }
 
-const flags = { isActive: 'is_active', isVerified: 'is_verified', isSuperuser: 'is_superuser' }
+const flags = { isVerified: 'is_verified', isSuperuser: 'is_superuser' }
 const holding = 'field_claims AS own WHERE own.user_id = users.id AND own.field = ? AND own.key >= ? AND own.key < ?'
 
 const nowhere: Bounds = { after: null, end: null }
@@ -78,6 +78,12 @@ function conditionOf(criterion: Criterion, values: Value[], { after, end } = now
     }
     case 'hasFactor':
       return criterion.is ? 'factors IS NOT NULL' : 'factors IS NULL'
+    case 'isActive': {
+      if (criterion.now === null) return `is_active = ${Number(criterion.is)}`
+      values.push(criterion.now.getTime())
+      if (criterion.is) return '(is_active = 1 OR inactive_until <= ?)'
+      return 'is_active = 0 AND (inactive_until IS NULL OR inactive_until > ?)'
+    }
     default:
       return `${flags[criterion.of]} = ${Number(criterion.is)}`
   }

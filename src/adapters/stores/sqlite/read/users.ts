@@ -67,6 +67,8 @@ function fromRow(row: UserRow): User {
     isActive: row.is_active === 1,
     isSuperuser: row.is_superuser === 1,
     isVerified: row.is_verified === 1,
+    inactiveUntil: row.inactive_until === null ? null : new Date(row.inactive_until),
+    inactiveReason: row.inactive_reason,
     isOwnerProved: row.is_owner_proved === 1,
     sessions: { generation: row.generation, keptSid: row.kept },
     endedUntil: row.ended_until === null ? null : new Date(row.ended_until),

@@ -126,6 +126,8 @@ function toRow(user: User): UserRow {
     is_active: Number(user.isActive),
     is_superuser: Number(user.isSuperuser),
     is_verified: Number(user.isVerified),
+    inactive_until: user.inactiveUntil?.getTime() ?? null,
+    inactive_reason: user.inactiveReason,
     is_owner_proved: Number(user.isOwnerProved),
     generation: user.sessions.generation,
     kept: user.sessions.keptSid,
