@@ -152,7 +152,7 @@ describe('a navigation that fails', () => {
     const back = await begun(visitor)
     for (const purpose of ['prefetch', 'prefetch;prerender']) {
       const answer = await open(callback(back), { 'Sec-Purpose': purpose, cookie: cookiesOf(visitor) })
-      expectPage(answer, 503, 'The service is busy.')
+      expectPage(answer, 503, 'The service cannot do this now.')
     }
     expect((await visitor.comeBack(acme, back)).status).to.equal(204)
   })
