@@ -72,3 +72,17 @@ export function requireRight(
     requireFreshLogin({ freshLoginSeconds: freshLoginSeconds ?? recentLoginSeconds, clock }, by)
   }
 }
+
+/**
+ * Refuses an act that concerns no single user, such as a look at refused logins, to everybody but superusers. A program or command
+ * decides by itself.
+ *
+ * @param isChange it needs a fresh login, if the settings say when one is fresh
+ */
+export function requireSuperuser(needs: FreshLoginNeeds, by: By, { isChange }: { readonly isChange: boolean }): void {
+  if (by.type === 'program' || by.type === 'command') return
+  if (by.type !== undefined) throw new Refusal('UNAUTHORIZED')
+  if (!by.user.isSuperuser) throw new Refusal('FORBIDDEN')
+  requireLevel(needs, by)
+  if (isChange) requireFreshLogin(needs, by)
+}

@@ -1,6 +1,7 @@
 import { keepIds, portsFor, type StoreHandle, type StoreRole } from '../adapters/stores/store-backend.ts'
 import type { UserExport } from '../application/accounts/export-user.ts'
 import type { CausingRequest } from '../application/event-metadata.ts'
+import type { LoginExplanation } from '../application/explain/explain-login.ts'
 import { countersOfSecrets } from '../application/limits/counters-of-secrets.ts'
 import { unlimited } from '../application/limits/limits.ts'
 import { type LimitState, ReadLimits } from '../application/limits/read-limits.ts'
@@ -9,7 +10,7 @@ import { useCasesOf } from '../config/composition/container.ts'
 import { openModule, sinkNamesOf } from '../config/composition/handlers.ts'
 import { pageFor } from '../config/composition/mail.ts'
 import { bindSecret, hasSecret, keyRingOf, replaceSecret, resolveSecret } from '../config/composition/master-secret.ts'
-import { lifetimesOf, userPortsOf } from '../config/composition/ports.ts'
+import { demandsVerified, lifetimesOf, userPortsOf } from '../config/composition/ports.ts'
 import { rotationOf } from '../config/composition/rotate-secret.ts'
 import { openHasher, openHashPool } from '../config/composition/shared-resources.ts'
 import { signingKeysOf } from '../config/composition/signing.ts'
@@ -17,7 +18,7 @@ import { distinctStores } from '../config/plugins/stores.ts'
 import { settingsFault } from '../config/settings/schema/fault.ts'
 import type { Settings } from '../config/settings/schema/schema.ts'
 import type { TenantSettings } from '../config/settings/tenants.ts'
-import { emailKey } from '../domain/email.ts'
+import { type Email, emailKey } from '../domain/email.ts'
 import { factorsSince } from '../domain/factors.ts'
 import type { User } from '../domain/user.ts'
 import { orClose } from '../lib/closing.ts'
@@ -194,8 +195,38 @@ export async function openOperator(
         await close()
       }
     },
+
+    /** Tells why somebody with this address cannot log in. Throws `SettingsFault` where only the serving process knows it. */
+    async explainLogin(email: Email): Promise<LoginExplanation> {
+      const master = await resolveSecret(settings)
+      await bindSecret({ secretMark }, master, tenant)
+      const { store, close } = await openBeside('sessions', owner, handle)
+      try {
+        const { limiter, refusedLogins = noRefusedLogins } = store
+        const { explainLogin } = useCasesOf(
+          {
+            ...ports,
+            loginTimes,
+            refusedLogins,
+            keyRing: keyRingOf(master, tenant),
+            limiter: countersOfSecrets(limiter ?? noCounters),
+            limitFigures: settings.limits.enabled && limiter !== undefined ? settings.limits : null,
+            secondFactor: settings.security.secondFactor,
+            demandsVerified: demandsVerified(settings),
+          },
+          ['explainLogin'],
+        )
+        return await explainLogin.execute({ by: { type: 'command' }, email })
+      } finally {
+        await close()
+      }
+    },
   }
 }
+
+/** Of a store of sessions that keeps none: the serving process has them in its memory. */
+const noRefusedLogins = { add: async () => undefined, list: async () => [] }
+const noCounters = { add: async () => ({ points: 0, expiresIn: 0 }), clear: async () => undefined }
 
 const nothing = { store: null, close: async () => undefined }
 

@@ -76,6 +76,8 @@ describe('the OpenAPI document', () => {
       'POST /auth/jwt/logout auth:jwt.logout *',
       'POST /auth/cookie/login auth:cookie.login',
       'POST /auth/cookie/logout auth:cookie.logout *',
+      'GET /users/explain users:explain *',
+      'GET /users/{user_id}/details users:details *',
       'POST /auth/register register:register',
       'POST /auth/forgot-password reset:forgot_password',
       'POST /auth/reset-password reset:reset_password',

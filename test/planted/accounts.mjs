@@ -195,4 +195,25 @@ export default [
     replacement: 'name !== undefined',
     tests: ['test/adapters/http/client-traits.test.ts'],
   },
+  {
+    title: 'a refused login explains the next failure after a login, too',
+    file: 'src/application/explain/causes.ts',
+    text: 'lastLoginAt === null || at > lastLoginAt',
+    replacement: 'at !== lastLoginAt',
+    tests: ['test/http/explain-login.test.ts'],
+  },
+  {
+    title: 'a pause hides the wrong password behind it',
+    file: 'src/application/explain/causes.ts',
+    text: "return detail === 'passwordsBeforePauses' ? 'wrong_password' : causeOf[reason]",
+    replacement: 'return causeOf[reason]',
+    tests: ['test/http/explain-login.test.ts'],
+  },
+  {
+    title: 'users learn why others cannot log in',
+    file: 'src/adapters/http/routes.ts',
+    text: "explain: ['GET', '/explain', 'superuser']",
+    replacement: "explain: ['GET', '/explain', 'user']",
+    tests: ['test/http/explain-login.test.ts', 'test/http/openapi.test.ts'],
+  },
 ]

@@ -3,6 +3,8 @@ import type { ChangeAccount } from '../../application/accounts/change-account.ts
 import type { CreateUser } from '../../application/administration/create-user.ts'
 import type { InviteUser } from '../../application/administration/invite-user.ts'
 import type { SearchUsers, UserSearch } from '../../application/administration/search-users.ts'
+import type { ExplainLogin } from '../../application/explain/explain-login.ts'
+import type { ReadDetails } from '../../application/explain/read-details.ts'
 import { InvalidInput } from '../../domain/refusal.ts'
 import {
   checked,
@@ -24,6 +26,8 @@ export interface CheckedAdmin {
   readonly searchUsers: Execute<SearchUsers>
   /** As that of `accounts`. */
   readonly changeAccount: Execute<ChangeAccount>
+  readonly explainLogin: Execute<ExplainLogin>
+  readonly readDetails: Execute<ReadDetails>
 }
 
 const { email, password, invite } = CreateUserBody.properties
@@ -42,6 +46,8 @@ const ofSearch = {
 const checks = {
   createUser: checkOf<CreateUser>({ email, password, invite, ...flags, fields, client, ...request }, requireActor),
   inviteUser: checkOf<InviteUser>(request, requireActorAndTarget),
+  explainLogin: checkOf<ExplainLogin>({ email }, requireActor),
+  readDetails: checkOf<ReadDetails>({}, requireActorAndTarget),
   searchUsers: checkOf<SearchUsers>(ofSearch, (input) => {
     requireActor(input)
     requireTimes(input)
@@ -55,6 +61,8 @@ export function checkedAdmin(useCases: CheckedAdmin): CheckedAdmin {
   return {
     createUser: { execute: (input) => createUser.execute(givenOf(input)) },
     inviteUser: checked(useCases.inviteUser, checks.inviteUser),
+    explainLogin: checked(useCases.explainLogin, checks.explainLogin),
+    readDetails: checked(useCases.readDetails, checks.readDetails),
     searchUsers: { execute: (input) => searchUsers.execute(givenOf(input)) },
     changeAccount: checkedChange(useCases.changeAccount),
   }

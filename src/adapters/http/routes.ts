@@ -51,6 +51,11 @@ export const routes = {
   userSearch: {
     search: ['GET', '', 'superuser'],
   },
+  /** The same. */
+  explain: {
+    explain: ['GET', '/explain', 'superuser'],
+    details: ['GET', '/:user_id/details', 'superuser'],
+  },
   /** Below the prefix of the users, if `users.selfDeletion` is on. Otherwise `/me` counts as the id of no user. */
   ownDeletion: {
     deleteMe: ['DELETE', '/me', 'user'],

@@ -29,7 +29,7 @@ export interface LimitState {
   readonly until: Date
 }
 
-interface Needs extends CounterNeeds {
+export interface ReadLimitsNeeds extends CounterNeeds {
   limiter: Limiter
   clock: () => Date
 }
@@ -45,8 +45,8 @@ interface Subject {
 
 /** Tells an operator which limits an address has used or reached. It adds no point. */
 export class ReadLimits {
-  readonly #needs: Needs
-  constructor(needs: Needs) {
+  readonly #needs: ReadLimitsNeeds
+  constructor(needs: ReadLimitsNeeds) {
     this.#needs = needs
   }
 

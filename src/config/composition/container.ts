@@ -17,6 +17,8 @@ import { DeliverTokens } from '../../application/deliveries/deliver-tokens.ts'
 import { RelayEvents } from '../../application/deliveries/relay-events.ts'
 import { Sweep } from '../../application/deliveries/sweep.ts'
 import { DiscardDeliveries, ListUndelivered, RetryDeliveries } from '../../application/deliveries/undelivered.ts'
+import { ExplainLogin } from '../../application/explain/explain-login.ts'
+import { ReadDetails } from '../../application/explain/read-details.ts'
 import { BeginTotp } from '../../application/factors/begin-totp.ts'
 import { ConfirmTotp } from '../../application/factors/confirm-totp.ts'
 import { FinishLogin } from '../../application/factors/finish-login.ts'
@@ -67,6 +69,7 @@ const classes = {
   deliverTokens: DeliverTokens,
   discardDeliveries: DiscardDeliveries,
   endSession: EndSession,
+  explainLogin: ExplainLogin,
   exportUser: ExportUser,
   finishLogin: FinishLogin,
   finishOAuth: FinishOAuth,
@@ -82,6 +85,7 @@ const classes = {
   logOut: LogOut,
   logOutEverywhere: LogOutEverywhere,
   promoteUser: PromoteUser,
+  readDetails: ReadDetails,
   readProviderToken: ReadProviderToken,
   readUser: ReadUser,
   redeemKeepFactors: RedeemKeepFactors,

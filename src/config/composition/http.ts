@@ -1,6 +1,7 @@
 import { registrableDomain } from '../../adapters/addresses/registrable-domain.ts'
 import { qrCode } from '../../adapters/factors/qr-code.ts'
 import { loginFieldOf } from '../../adapters/fields/login-field.ts'
+import { explainRouter } from '../../adapters/http/admin/explain-router.ts'
 import type { UseOfApps } from '../../adapters/http/apps/apps-router.ts'
 import { withForms } from '../../adapters/http/docs/answer-forms.ts'
 import { docsRouter } from '../../adapters/http/docs/docs-page.ts'
@@ -240,6 +241,7 @@ function routersOf(settings: Settings, code: AppsCode | null): PlacedRouter[] {
   const isExportable = users.enabled && settings.users.selfExport
   const ownExport = isExportable ? [placed<Use>(users, ownExportRouter, ({ use }) => use)] : []
   const isSearchable = users.enabled && settings.users.search
+  const explaining = isSearchable ? [placed<Use>(users, explainRouter, ({ use }) => use)] : []
   const search = isSearchable ? [placed<Use>(users, userSearchRouter, ({ use }) => use)] : []
   // Routes of the pages that programs may want to call, too.
   const { enabled: hasPages } = settings.pages
@@ -264,6 +266,7 @@ function routersOf(settings: Settings, code: AppsCode | null): PlacedRouter[] {
   return [
     ...auth,
     ...secondFactors,
+    ...explaining,
     ...others,
     ...deletion,
     ...ownExport,

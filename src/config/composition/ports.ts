@@ -87,6 +87,8 @@ export function portsOf(settings: Settings, opened: Opened) {
     expiringIds,
     keyRing,
     deviceTokens: devices,
+    limitFigures: settings.limits.enabled ? settings.limits : null,
+    demandsVerified: demandsVerified(settings),
     limits: settings.limits.enabled ? new CountedLimits(counted) : unlimited,
     vault: providerVault(keyRing.providerTokenKey, keyRing.former.providerTokenKeys),
     newToken,
@@ -109,6 +111,12 @@ export function portsOf(settings: Settings, opened: Opened) {
     leaseSeconds: settings.events.leaseSeconds,
     handlerTimeoutSeconds,
   }
+}
+
+/** Whether a way to log in demands a verified address. */
+export function demandsVerified({ backends, providers }: Settings): boolean {
+  const ways = [...enabledOf(backends), ...enabledOf(providers)]
+  return ways.some(([, { requiresVerification }]) => requiresVerification)
 }
 
 export function lifetimesOf({ tokens }: Settings): Readonly<Record<RequestPurpose, number>> {

@@ -38,7 +38,7 @@ export function mountedRoutes(settings: Settings): MountedRoute[] {
 function optionalOf({ users }: Settings) {
   return [
     ...(users.selfExport ? Object.values(routes.ownExport) : []),
-    ...(users.search ? Object.values(routes.userSearch) : []),
+    ...(users.search ? [...Object.values(routes.userSearch), ...Object.values(routes.explain)] : []),
   ]
 }
 

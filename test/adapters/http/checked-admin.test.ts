@@ -16,8 +16,9 @@ describe('the use cases of administration, for programs', () => {
       return user
     },
   }
-  const searchUsers = useCase as never // safe: nobody looks at the answer
-  const admin = checkedAdmin({ createUser: useCase, inviteUser: useCase, changeAccount: useCase, searchUsers })
+  const unseen = useCase as never // safe: nobody looks at the answer
+  const others = { searchUsers: unseen, explainLogin: unseen, readDetails: unseen }
+  const admin = checkedAdmin({ createUser: useCase, inviteUser: useCase, changeAccount: useCase, ...others })
   beforeEach(() => {
     calls.length = 0
   })

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { explainRouter } from '../../../src/adapters/http/admin/explain-router.ts'
 import { appsRouter } from '../../../src/adapters/http/apps/apps-router.ts'
 import { docsRouter } from '../../../src/adapters/http/docs/docs-page.ts'
 import type { Router } from '../../../src/adapters/http/endpoint.ts'
@@ -31,6 +32,7 @@ describe('the list of routes', () => {
     checkReset: checkResetRouter,
     checkPassword: checkPasswordRouter,
     userSearch: userSearchRouter,
+    explain: explainRouter,
     ownDeletion: ownDeletionRouter,
     ownExport: ownExportRouter,
     apps: appsRouter,

@@ -172,7 +172,8 @@ export const users = Type.Object({
   search: Type.Boolean({
     default: true,
     fastapiUsers: false,
-    description: 'Superusers may list and find users: `GET /users`, a route that fastapi-users does not have.',
+    description:
+      'Superusers may list and find users, read their details, and why a person cannot log in: `GET /users`, `/users/{id}/details` and `/users/explain`, routes that fastapi-users does not have.',
   }),
 })
 

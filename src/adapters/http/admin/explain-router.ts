@@ -1,0 +1,179 @@
+import { type TSchema, Type } from 'typebox'
+import type { ReadUser } from '../../../application/accounts/read-user.ts'
+import { causeCodes } from '../../../application/explain/causes.ts'
+import type { ExplainLogin } from '../../../application/explain/explain-login.ts'
+import type { ReadDetails, UserDetails } from '../../../application/explain/read-details.ts'
+import { sentenceOf } from '../../../application/explain/words.ts'
+import type { LimitState } from '../../../application/limits/read-limits.ts'
+import { isInvitable, tokenPurposes } from '../../../domain/one-time-token.ts'
+import { type RefusedLogin, refusedReasons } from '../../../domain/refused-login.ts'
+import type { User } from '../../../domain/user.ts'
+import { endpoint, type Router } from '../endpoint.ts'
+import { Invalid } from '../errors.ts'
+import { target } from '../routers/sessions.ts'
+import { routes } from '../routes.ts'
+import {
+  AccountsSchema,
+  accountBody,
+  parseAddress,
+  SessionsSchema,
+  sessionBody,
+  UserSchema,
+  userBody,
+} from '../schemas.ts'
+import { DeliverySchema, deliveryBody, nullable } from './delivery-body.ts'
+
+interface Use {
+  readUser: ReadUser
+  readDetails: ReadDetails
+  explainLogin: ExplainLogin
+}
+
+const at = Type.String({ format: 'date-time' })
+const list = (item: TSchema, description: string) => Type.Array(item, { description })
+
+const LimitSchema = Type.Object({
+  limit: Type.String({ description: 'The setting in `limits`' }),
+  of: Type.Enum(['strangers', 'devices', 'client'], { description: 'Whose requests it counts' }),
+  purpose: nullable('string', 'Of the tokens that it counts; null for other limits'),
+  points: Type.Integer(),
+  most: Type.Integer(),
+  is_reached: Type.Boolean(),
+  until: at,
+})
+
+const limitBody = ({ limit, of, purpose, points, most, isReached, until }: LimitState) => {
+  return { limit, of, purpose, points, most, is_reached: isReached, until: until.toISOString() }
+}
+
+const RefusedSchema = list(
+  Type.Object({
+    at,
+    reason: Type.Enum([...refusedReasons]),
+    detail: nullable('string', 'The limit, method or provider'),
+  }),
+  'The last refused logins of a day, at most 20, the latest first; for an address without a user, too',
+)
+
+const ExplanationSchema = Type.Object(
+  {
+    user: Type.Union([UserSchema, Type.Null()], { description: 'null if nobody has the address' }),
+    last_login: nullable('string', 'null if none was recorded'),
+    causes: list(
+      Type.Object({
+        code: Type.Enum([...causeCodes]),
+        text: Type.String({ description: 'In English: what happened, and what to do' }),
+        detail: nullable('string', 'The reason of a deactivation or a mail server, the limit, or the provider'),
+        until: nullable('string', 'When it ends by itself'),
+        count: Type.Integer({ description: 'The refused logins of this kind in the last day' }),
+      }),
+      'The likely causes, the likeliest first; at least one',
+    ),
+    refused_logins: RefusedSchema,
+    limits: list(LimitSchema, 'The limits that have counted requests for the address'),
+    deliveries: list(DeliverySchema, 'Mail and events that wait or were given up'),
+  },
+  { title: 'LoginExplanation', additionalProperties: false },
+)
+
+const DetailsSchema = Type.Object(
+  {
+    created_at: at,
+    last_login: nullable('string', 'null if none was recorded'),
+    is_invitable: Type.Boolean({ description: 'The user has no password, so an invitation can be sent' }),
+    sessions: SessionsSchema,
+    oauth_accounts: AccountsSchema,
+    factors: Type.Object({
+      totp: Type.Union([Type.Object({ added_at: at }), Type.Null()]),
+      passkeys: Type.Array(Type.Object({ name: Type.String(), added_at: at, domain: Type.String() })),
+      recovery_codes: Type.Integer({ description: 'The unused ones' }),
+      reset_at: nullable('string', 'When the factors go; null if no reset runs'),
+    }),
+    tokens: list(
+      Type.Object({ purpose: Type.Enum([...tokenPurposes]), expires_at: at }),
+      'The links that work now, without their tokens',
+    ),
+    limits: list(LimitSchema, 'The limits that have counted requests for the address'),
+    refused_logins: RefusedSchema,
+    deliveries: list(DeliverySchema, 'Mail and events that wait or were given up'),
+    has_all_deliveries: Type.Boolean({ description: 'false if so much waits that only 1000 of a kind were looked at' }),
+  },
+  { title: 'UserDetails', additionalProperties: false },
+)
+
+function detailsBody(
+  user: User,
+  { lastLoginAt, sessions, links, limits, refusals, deliveries, isComplete }: UserDetails,
+) {
+  const { totp, passkeys, recovery, resetAt } = user.factors
+  const time = (milliseconds: number): string => new Date(milliseconds).toISOString()
+  return {
+    created_at: user.createdAt.toISOString(),
+    last_login: lastLoginAt?.toISOString() ?? null,
+    is_invitable: isInvitable(user),
+    sessions: sessions.map(sessionBody),
+    oauth_accounts: user.oauthAccounts.map(accountBody),
+    factors: {
+      totp: totp && { added_at: time(totp.addedAt) },
+      passkeys: passkeys.map(({ name, addedAt, rpId }) => ({ name, added_at: time(addedAt), domain: rpId })),
+      recovery_codes: recovery?.digests.length ?? 0,
+      reset_at: resetAt === null ? null : time(resetAt),
+    },
+    tokens: links.map(({ purpose, expiresAt }) => ({ purpose, expires_at: expiresAt.toISOString() })),
+    limits: limits.map(limitBody),
+    refused_logins: refusals.map(refusalBody),
+    deliveries: deliveries.map(deliveryBody),
+    has_all_deliveries: isComplete,
+  }
+}
+
+const refusalBody = ({ at, reason, detail }: RefusedLogin) => ({ at: at.toISOString(), reason, detail })
+
+/** Superusers see why somebody cannot log in. */
+export const explainRouter: Router<Use> = {
+  tag: 'users',
+  endpoints: [
+    endpoint(routes.explain.explain, {
+      operationId: 'users:explain',
+      summary: 'Why can the person with this address not log in?',
+      query: [
+        {
+          name: 'email',
+          description: 'The address. It need not be that of a user',
+          schema: Type.String({ format: 'email' }),
+        },
+      ],
+      replies: { 200: { description: 'The causes, and what they rest on', body: ExplanationSchema } },
+      async handle({ by, query }, { explainLogin }: Use) {
+        const parsed = parseAddress(query.get('email') ?? '')
+        if ('objection' in parsed) {
+          const msg = `value is not a valid email address: ${parsed.objection}`
+          throw new Invalid([{ type: 'value_error', loc: ['query', 'email'], msg }])
+        }
+        const found = await explainLogin.execute({ by, email: parsed.email })
+        const { user, lastLoginAt, causes, refusals, limits, deliveries } = found
+        const body = {
+          user: user && userBody(user, by.user),
+          last_login: lastLoginAt?.toISOString() ?? null,
+          causes: causes.map((cause) => {
+            const { code, detail, until, count } = cause
+            return { code, text: sentenceOf(cause), detail, until: until?.toISOString() ?? null, count }
+          }),
+          refused_logins: refusals.map(refusalBody),
+          limits: limits.map(limitBody),
+          deliveries: deliveries.map(deliveryBody),
+        }
+        return { status: 200, body }
+      },
+    }),
+    endpoint(routes.explain.details, {
+      operationId: 'users:details',
+      summary: 'Read the details of an account: logins, links, factors, and mail on the way',
+      target,
+      replies: { 200: { description: 'The details', body: DetailsSchema } },
+      async handle({ by, target: user }, { readDetails }: Use) {
+        return { status: 200, body: detailsBody(user, await readDetails.execute({ by, target: user })) }
+      },
+    }),
+  ],
+}

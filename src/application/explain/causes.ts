@@ -1,0 +1,121 @@
+import { hasFactor } from '../../domain/factors.ts'
+import type { RefusedLogin, RefusedReason } from '../../domain/refused-login.ts'
+import type { User } from '../../domain/user.ts'
+import type { Undelivered } from '../deliveries/undelivered.ts'
+import { isTooWeak, type LevelNeeds } from '../factors/level.ts'
+import type { LimitState } from '../limits/read-limits.ts'
+
+/** The codes of causes. They keep their meaning. */
+export const causeCodes = [
+  'no_account',
+  'inactive',
+  'mail_failed',
+  'not_verified',
+  'limit_reached',
+  'second_factor_wrong',
+  'second_factor_asked',
+  'second_factor_missing',
+  'wrong_password',
+  'no_password',
+  'passkey_refused',
+  'provider_not_linked',
+  'provider_refused',
+  'unavailable',
+  'nothing_found',
+] as const
+
+export type CauseCode = (typeof causeCodes)[number]
+
+/** A likely cause why somebody cannot log in. */
+export interface Cause {
+  readonly code: CauseCode
+  /** The reason of a deactivation or of a mail server, the limit, or the provider; `null` if there is nothing to add. */
+  readonly detail: string | null
+  /** When it ends by itself; `null` if it does not. */
+  readonly until: Date | null
+  /** The number of refused logins of this kind in the last day. */
+  readonly count: number
+}
+
+interface Known {
+  /** `null`: nobody has the address. */
+  readonly user: User | null
+  readonly refusals: readonly RefusedLogin[]
+  /** `null` if none was recorded. */
+  readonly lastLoginAt: Date | null
+  readonly limits: readonly LimitState[]
+  readonly deliveries: readonly Undelivered[]
+  /** Whether a way to log in demands a verified address. */
+  readonly demandsVerified: boolean
+}
+
+/** The cause that a refusal points to; `null` if the account itself tells it, or there is nothing to do. */
+const causeOf: Readonly<Record<RefusedReason, CauseCode | null>> = {
+  wrong_password: 'wrong_password',
+  no_password: 'no_password',
+  unknown_address: null,
+  inactive: null, // The account may be active again.
+  not_verified: 'not_verified',
+  limit_reached: 'limit_reached',
+  unavailable: 'unavailable',
+  second_factor_asked: 'second_factor_asked',
+  second_factor_wrong: 'second_factor_wrong',
+  second_factor_outdated: 'second_factor_asked',
+  passkey_refused: 'passkey_refused',
+  provider_not_linked: 'provider_not_linked',
+  provider_refused: 'provider_refused',
+  login_ended: null,
+}
+
+/** Messages with a link that somebody may wait for. */
+const withLink: ReadonlySet<string> = new Set(['reset_requested', 'verification_requested', 'invited'])
+
+/** The likely causes, the likeliest first: what stands in the way now, and then the latest refusals. */
+export function causesOf(needs: LevelNeeds, known: Known): readonly Cause[] {
+  const { user, lastLoginAt } = known
+  // Somebody who has logged in since can do so.
+  const isLater = ({ at }: { readonly at: Date }): boolean => lastLoginAt === null || at > lastLoginAt
+  const refusals = known.refusals.filter(isLater)
+  const deliveries = known.deliveries.filter(isLater)
+  const refused = refusals.flatMap((refusal) => {
+    const code = codeOf(refusal)
+    if (code === null || (code === 'not_verified' && user?.isVerified === true)) return []
+    const count = refusals.filter((one) => codeOf(one) === code).length
+    return [cause(code, { detail: refusal.detail, count })]
+  })
+  const all =
+    user === null
+      ? [cause('no_account'), ...refused]
+      : [...standing(user, { ...known, deliveries }), ...refused, ...missing(needs, user, known)]
+  const first = all.filter(({ code }, at) => all.findIndex((one) => one.code === code) === at)
+  return first.length === 0 ? [cause('nothing_found')] : first
+}
+
+/** A pause follows wrong passwords, which are the cause. */
+function codeOf({ reason, detail }: RefusedLogin): CauseCode | null {
+  return detail === 'passwordsBeforePauses' ? 'wrong_password' : causeOf[reason]
+}
+
+/** The causes that refuse every login, or keep back the link that would help. */
+function standing(user: User, { limits, deliveries }: Known): readonly Cause[] {
+  const failed = deliveries.find(({ type, reason }) => reason !== null && withLink.has(type))
+  const reached = limits.find(({ isReached, purpose }) => isReached && purpose === null)
+  return [
+    ...(user.isActive ? [] : [cause('inactive', { detail: user.inactiveReason, until: user.inactiveUntil })]),
+    ...(failed === undefined ? [] : [cause('mail_failed', { detail: failed.reason })]),
+    ...(reached === undefined ? [] : [cause('limit_reached', { detail: reached.limit, until: reached.until })]),
+  ]
+}
+
+/** The proofs that the user lacks for some ways to log in. */
+function missing(needs: LevelNeeds, user: User, { demandsVerified }: Known): readonly Cause[] {
+  const isTooLow = isTooWeak(needs, { user, credential: { methods: [] } }) && !hasFactor(user)
+  return [
+    ...(demandsVerified && !user.isVerified ? [cause('not_verified')] : []),
+    ...(isTooLow ? [cause('second_factor_missing')] : []),
+  ]
+}
+
+function cause(code: CauseCode, more: Partial<Omit<Cause, 'code'>> = {}): Cause {
+  return { code, detail: null, until: null, count: 0, ...more }
+}
