@@ -88,6 +88,8 @@ export type AccountEvent =
   | (Recorded & { readonly type: 'second_factor_refused'; readonly traits: ClientTraits })
   /** The wrong passwords for the account have reached their limit. */
   | (Recorded & { readonly type: 'account_under_attack' })
+  /** A superuser, a command or a program has looked for this user alone. */
+  | (Recorded & { readonly type: 'looked_up' })
   | (Recorded & { readonly type: 'deleted' })
 
 export type AccountEventType = AccountEvent['type']
@@ -104,6 +106,7 @@ const types: Readonly<Record<AccountEventType, true>> = {
   factor_reset_started: true,
   second_factor_refused: true,
   account_under_attack: true,
+  looked_up: true,
   deleted: true,
 }
 /** Every type of event. */

@@ -31,7 +31,8 @@ const notBoolean = 'Input should be a valid boolean, unable to interpret input'
 describe('GET /users', () => {
   let service: TestService
   let admin: string
-  const start = () => startTestService(quickest, { files: { 'portcullis.config.json': { users: { fields } } } })
+  const files = { 'portcullis.config.json': { users: { fields } } }
+  const start = () => startTestService(quickest, { files })
 
   before(async () => {
     service = await start()
@@ -190,6 +191,21 @@ describe('GET /users', () => {
     for (const query of ['', '?q=ada', '?q=nobody@example.com', '?limit=0', '?unknown=1', '?after=x']) {
       expect(seen(await ask(query, { bearer }))).to.deep.equal(forbidden)
       expect(seen(await ask(query, {}))).to.deep.equal(unauthorized)
+    }
+  })
+
+  it('is an event with users.reportsLookups, if it finds one user by id or address', async () => {
+    const { dataFolder } = service
+    const env = { ...quickest, PORTCULLIS_USERS__REPORTS_LOOKUPS: 'true', PORTCULLIS_HANDLERS__CONSOLE: 'true' }
+    const other = await startTestService(env, { dataFolder, files })
+    try {
+      for (const q of ['ada', 'nobody@example.com', 'grace@example.com'])
+        await ask(`?q=${q}`, { bearer: admin }, other.url)
+      await other.event(({ event, user }) => event === 'on_after_lookup' && user?.email === 'grace@example.com')
+      const lookups = other.events.filter(({ event }) => event === 'on_after_lookup')
+      expect(lookups).to.have.length(1)
+    } finally {
+      await other.stop()
     }
   })
 

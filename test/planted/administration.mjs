@@ -6,6 +6,8 @@ const late = ['test/application/administration/invitation.test.ts']
 const user = 'src/domain/user.ts'
 const changes = 'src/application/accounts/account-changes.ts'
 const deactivation = ['test/http/deactivation.test.ts']
+const search = ['test/application/administration/search-users.test.ts']
+const searchByHttp = ['test/http/user-search.test.ts']
 const http = ['test/http/created-users.test.ts']
 
 export default [
@@ -64,6 +66,55 @@ export default [
     text: 'return found?.user.isActive ? found : null',
     replacement: 'return found',
     tests: http,
+  },
+  {
+    title: 'a login without the right searches users through a program',
+    file: 'src/application/administration/search-users.ts',
+    text: "requireRight(this.#needs, by, 'search_accounts', null)",
+    replacement: '',
+    tests: search,
+  },
+  {
+    title: 'an unknown filter of a search is ignored, so other users are found',
+    file: 'src/adapters/http/routers/user-search.ts',
+    text: 'if (known === undefined)',
+    replacement: 'if (known === undefined) continue\n    if (known === undefined)',
+    tests: searchByHttp,
+  },
+  {
+    title: 'a user whose address and user name begin alike is found twice',
+    file: 'src/application/administration/search-users.ts',
+    text: 'exceptPrefixes: prefixes.slice(0, at)',
+    replacement: 'exceptPrefixes: []',
+    tests: searchByHttp,
+  },
+  {
+    title: 'a made-up cursor reaches a part of the search that does not exist',
+    file: 'src/application/administration/search-users.ts',
+    text: 'Number(part) < parts',
+    replacement: 'true',
+    tests: search,
+  },
+  {
+    title: 'the cursor of another search is accepted',
+    file: 'src/adapters/stores/user-search.ts',
+    text: '!isValueOf(along, value)',
+    replacement: 'false',
+    tests: searchByHttp,
+  },
+  {
+    title: 'the exact user in a search ignores the filters',
+    file: 'src/application/administration/search-users.ts',
+    text: 'meets(exact, filters) ? [exact] : []',
+    replacement: '[exact]',
+    tests: searchByHttp,
+  },
+  {
+    title: 'a program passes an object for a time to the store',
+    file: 'src/adapters/http/checked-admin.ts',
+    text: 'if (value != null && !isTime)',
+    replacement: 'if (false)',
+    tests: search,
   },
   {
     title: 'a stranger calls the use cases of administration with a body that names an actor',

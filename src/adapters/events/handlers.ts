@@ -33,6 +33,7 @@ export interface Handlers {
   on_new_sign_in?(user: WireUser, traits: WireTraits, context: WireContext): Awaitable
   on_factor_reset_started?(user: WireUser, token: string, removesAt: Date, context: WireContext): Awaitable
   on_second_factor_refused?(user: WireUser, traits: WireTraits, context: WireContext): Awaitable
+  on_after_lookup?(user: WireUser, context: WireContext): Awaitable
   on_account_under_attack?(user: WireUser, context: WireContext): Awaitable
   on_before_delete?(user: WireUser, context: WireContext): Awaitable
   validate_password?(password: string, user: WireUser, context: WireContext): PasswordAnswer
@@ -82,6 +83,7 @@ const handlerOf: { readonly [T in HandlerCallType]: HandlerOf<T> } = {
     name: 'on_second_factor_refused',
     args: ({ user, traits }) => ({ user: wireUser(user), traits: wireTraits(traits) }),
   },
+  looked_up: { name: 'on_after_lookup', args: onlyUser },
   account_under_attack: { name: 'on_account_under_attack', args: onlyUser },
   deletion_requested: { name: 'on_before_delete', args: onlyUser },
   password_chosen: {

@@ -4,20 +4,22 @@ import { parseUserId } from '../../domain/ids.ts'
 import { InvalidInput } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import { type FoundUser, type KeyPrefix, meets, type UserCriteria } from '../../domain/user-criteria.ts'
+import type { CausingRequest } from '../event-metadata.ts'
 import type { LoginTimes } from '../ports/stores/login-times.ts'
 import type { UserCount, UserStore } from '../ports/stores/user-store.ts'
 import { requireRight } from '../rights.ts'
 import type { By } from '../sign-in/authenticate.ts'
 import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
+import { type LookupNeeds, reportLookup } from './report-lookup.ts'
 
-interface Needs extends FreshLoginNeeds {
+interface Needs extends FreshLoginNeeds, LookupNeeds {
   users: UserStore
   loginTimes: LoginTimes
   fieldRules: FieldRules
   parseEmail: (text: string) => ParsedEmail
 }
 
-export interface UserSearch extends Omit<UserCriteria, 'prefix' | 'exceptPrefixes' | 'now'> {
+export interface UserSearch extends Omit<UserCriteria, 'prefix' | 'exceptPrefixes' | 'now'>, Partial<CausingRequest> {
   /** A superuser, or the program or command that decides by itself. */
   readonly by: By
   /**
@@ -68,6 +70,8 @@ export class SearchUsers {
 
     const exact = sought === '' || after !== null ? null : await this.#exact(sought)
     if (exact !== null) {
+      const { requestId = '', languages } = search
+      await reportLookup(this.#needs, exact.user, { requestId, languages }, by)
       const items = meets(exact, filters) ? [exact] : []
       return { items, next: null, count: counts ? { count: items.length, isComplete: true } : null }
     }

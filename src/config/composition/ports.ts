@@ -97,6 +97,7 @@ export function portsOf(settings: Settings, opened: Opened) {
     secondFactor: settings.security.secondFactor,
     newAddressTokens: settings.security.confirmEmailChange ? { tokens, keyRing, clock, lifetimes } : null,
     validatePassword: passwordValidation({ eventHandlers, tenant, clock, newId }),
+    reportsLookups: settings.users.reportsLookups,
     reportsUnchanged: settings.users.reportsUnchanged,
     requiresSession: settings.verification.requiresSession,
     maxOpenJourneys,

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { InvalidInput, openPortcullis, type Portcullis, Refusal, toEmail, type UserSearch } from '../../../src/index.ts'
+import { eventually } from '../../support/eventually.ts'
 import { faultOf } from '../../support/fault-of.ts'
 
 describe('the search of programs', () => {
@@ -23,6 +24,24 @@ describe('the search of programs', () => {
     expect(emails).to.have.members(['ada@example.com', 'grace@example.com'])
     const found = await portcullis.admin.searchUsers.execute({ by, text: 'ADA', createdAfter: new Date(0) })
     expect(found.items.map(({ user }) => user.email)).to.deep.equal(['ada@example.com'])
+  })
+
+  it('are events with users.reportsLookups, with the actor', async () => {
+    const seen: unknown[] = []
+    const own = await openPortcullis(
+      { stores: { users: { kind: 'memory' } }, logs: { level: 'silent' }, users: { reportsLookups: true } },
+      { handlers: { on_after_lookup: (user, context) => void seen.push([user.email, context.by]) } },
+    )
+    try {
+      const email = toEmail('ada@example.com')
+      await own.accounts.registerUser.execute({ email, password, requestId: 'test' })
+      await own.admin.searchUsers.execute({ by, text: 'ada' })
+      await own.admin.searchUsers.execute({ by, text: email })
+      await eventually('the look-up is reported', () => seen.length > 0)
+      expect(seen).to.deep.equal([[email, { type: 'program' }]])
+    } finally {
+      await own.close()
+    }
   })
 
   it('refuse wrong values, whatever their types', async () => {

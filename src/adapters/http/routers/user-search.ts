@@ -84,7 +84,7 @@ const parameters = {
     fault: { type: 'string_type', msg: 'Input should be a valid string' },
   },
   counts: { name: 'count', ...boolean(`Counts all users of the search, up to ${mostCounted}`) },
-} as const satisfies { readonly [Name in keyof Omit<UserSearch, 'by'>]-?: Parameter }
+} as const satisfies { readonly [Name in keyof Omit<UserSearch, 'by' | 'requestId' | 'languages'>]-?: Parameter }
 
 const byName: ReadonlyMap<string, [string, Parameter]> = new Map(
   Object.entries(parameters).map(([key, parameter]) => [parameter.name, [key, parameter]]),
@@ -135,8 +135,11 @@ export const userSearchRouter: Router<Use> = {
           faultAt(name, { type: 'value_error', msg: `Value error, the value ${thrown.problem}` }),
         ])
       },
-      async handle({ by, query }, { searchUsers }: Use) {
-        return { status: 200, body: pageBody(await searchUsers.execute({ ...searchOf(query), by }), by.user) }
+      async handle({ by, query, requestId, languages }, { searchUsers }: Use) {
+        return {
+          status: 200,
+          body: pageBody(await searchUsers.execute({ ...searchOf(query), by, requestId, languages }), by.user),
+        }
       },
     }),
   ],

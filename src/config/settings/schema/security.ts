@@ -155,6 +155,11 @@ export const users = Type.Object({
     description:
       'Calls `on_after_update` also for a `PATCH` that changes nothing, as fastapi-users does, with empty `changes`.',
   }),
+  reportsLookups: Type.Boolean({
+    default: false,
+    description:
+      'Calls `on_after_lookup` when a superuser or a program searches for one user by the id or the address. Without room for the event, the search is 503.',
+  }),
   selfDeletion: Type.Boolean({
     default: false,
     hardened: {
