@@ -40,7 +40,7 @@ export function accountReply(
     minPasswordLength: site.minPasswordLength,
     trustedBrowserDays: site.trustedBrowserDays,
     passkeys: site.passkeys,
-    returns: { ownOrigin: home.origin, allowedOrigins: site.allowedOrigins },
+    allowedOrigins: site.allowedOrigins,
     texts: texts.script,
   }
   const head = {

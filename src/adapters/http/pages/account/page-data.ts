@@ -1,4 +1,3 @@
-import type { ReturnRules } from '../../../../lib/return-to.ts'
 import type { Texts } from './texts/en.ts'
 
 /** The pages and their scripts, by the last part of their paths. `account` is the path without such a part. */
@@ -45,7 +44,8 @@ export interface PageData {
   readonly base: string
   readonly routes: PageRoutes
   readonly providers: readonly PageProvider[]
-  readonly returns: ReturnRules
+  /** The other origins to which a page may lead back. */
+  readonly allowedOrigins: readonly string[]
   /** Whether a registration sends the link that confirms the address. */
   readonly sendsLinkOnSignUp: boolean
   readonly minPasswordLength: number

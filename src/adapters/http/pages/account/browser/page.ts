@@ -1,6 +1,9 @@
 import { checkedReturn } from '../../../../../lib/return-to.ts'
+import { element, filled } from '../../browser/dom.ts'
 import type { PageData, PageName } from '../page-data.ts'
 import { browserStorage, tabStorage } from './storage.ts'
+
+export { element, filled }
 
 // Safe: the service writes the data into each page.
 export const data = JSON.parse(document.body.dataset.page ?? '{}') as PageData
@@ -11,10 +14,6 @@ export function byId<Type extends HTMLElement = HTMLElement>(id: string): Type {
   const found = document.getElementById(id)
   if (found === null) throw new Error(`the page has no #${id}`)
   return found as Type // safe: the markup of the page decides the type
-}
-
-export function filled(text: string, values: Readonly<Record<string, string>>): string {
-  return text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? '')
 }
 
 /** Shows a message, which screen readers read out. */
@@ -29,14 +28,6 @@ export function retitle(text: string): void {
   const title = byId('title')
   document.title = document.title.replace(title.textContent, () => text)
   title.textContent = text
-}
-
-/** An element with attributes. Text is inserted as text, never as markup. */
-export function element(name: string, attributes: Readonly<Record<string, string>>, ...content: (Node | string)[]) {
-  const made = document.createElement(name)
-  for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, value)
-  made.append(...content)
-  return made
 }
 
 /** The messages that a page leaves for the next one. The set is closed, so that no link can choose the words. */
@@ -68,8 +59,11 @@ export function takeError(): string | null {
   return parameters.get('error')
 }
 
+// The origin of the page, because the service may be reached at several ports.
+const rules = { ownOrigin: location.origin, allowedOrigins: data.allowedOrigins }
+
 /** The address to return to, if the link to this page names a permitted one. */
-export const returnTo = checkedReturn(parameters.get('return_to'), data.returns)
+export const returnTo = checkedReturn(parameters.get('return_to'), rules)
 // Tells the developer of the page with the link why people do not come back.
 if (returnTo === null && parameters.has('return_to')) {
   console.info('return_to is ignored: it must be an address of an origin in http.allowedOrigins')
@@ -102,7 +96,7 @@ export function keepReturn(to: string | null = returnTo): void {
 export function keptReturn(): string | null {
   if (returnTo !== null) return returnTo
   const { to = null, at = 0 } = JSON.parse(browserStorage?.getItem(mailKey) ?? '{}')
-  return Date.now() - at < mailMilliseconds ? checkedReturn(to, data.returns) : null
+  return Date.now() - at < mailMilliseconds ? checkedReturn(to, rules) : null
 }
 
 /** The text of a link to an address to return to, unless that is one of our pages. */
