@@ -104,7 +104,7 @@ export function searching({ placeOf, find, count, isId }: SearchQueries) {
   }
 }
 
-/** The greatest time of ECMAScript. */
+/** The greatest time of ECMAScript. No user is older than 1970, and PostgreSQL has no such times. */
 const lastTime = 8.64e15
 
 /** `undefined` for a text that is no place of the plan. */
@@ -127,7 +127,7 @@ function isValueOf(along: Criterion | null, value: unknown): value is Place['val
       )
     case 'createdAt':
     case 'lastLoginAt':
-      return Number.isSafeInteger(value) && Math.abs(Number(value)) <= lastTime
+      return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= lastTime
     default:
       return value === null
   }

@@ -80,6 +80,8 @@ export function causesOf(needs: LevelNeeds, known: Known): readonly Cause[] {
   const refused = refusals.flatMap((refusal) => {
     const code = codeOf(refusal)
     if (code === null || (code === 'not_verified' && user?.isVerified === true)) return []
+    // Each wrong factor was asked for before.
+    if (code === 'second_factor_asked' && refusals.some((one) => one.reason === 'second_factor_wrong')) return []
     const count = refusals.filter((one) => codeOf(one) === code).length
     return [cause(code, { detail: refusal.detail, count })]
   })
@@ -103,9 +105,14 @@ function standing(user: User, { limits, deliveries }: Known): readonly Cause[] {
   return [
     ...(user.isActive ? [] : [cause('inactive', { detail: user.inactiveReason, until: user.inactiveUntil })]),
     ...(failed === undefined ? [] : [cause('mail_failed', { detail: failed.reason })]),
+    ...(hasNoWayIn(user) ? [cause('no_password')] : []),
     ...(reached === undefined ? [] : [cause('limit_reached', { detail: reached.limit, until: reached.until })]),
   ]
 }
+
+/** As somebody who was invited and has not chosen a password yet. */
+const hasNoWayIn = ({ passwordHash, oauthAccounts, factors: { passkeys } }: User): boolean =>
+  passwordHash === null && oauthAccounts.length === 0 && passkeys.length === 0
 
 /** The proofs that the user lacks for some ways to log in. */
 function missing(needs: LevelNeeds, user: User, { demandsVerified }: Known): readonly Cause[] {

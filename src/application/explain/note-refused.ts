@@ -66,7 +66,7 @@ interface Needs {
 }
 
 /** Further notes are dropped while this many are written, so that a store that is down or slow costs nothing. */
-const mostWaiting = 100
+const mostWaiting = 10
 
 /** Writes refused logins beside the answers to them: no login waits for its note or fails by it. */
 export class RefusalNotes {

@@ -55,7 +55,10 @@ const pageSize = 200
 export async function linksOf({ tokens, clock }: LinkNeeds, user: User): Promise<readonly OpenLink[]> {
   const found = await Promise.all(tokenPurposes.map((purpose) => tokens.current(purpose, user.id)))
   const isOpen = (token: OneTimeToken | null): token is OneTimeToken =>
-    token !== null && token.expiresAt > clock() && stands(token, user)
+    token !== null &&
+    token.expiresAt > clock() &&
+    stands(token, user) &&
+    !(token.purpose === 'verify_email' && user.isVerified)
   return found.filter(isOpen).map(({ purpose, expiresAt }) => ({ purpose, expiresAt }))
 }
 

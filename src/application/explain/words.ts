@@ -6,7 +6,7 @@ const sentences: Readonly<Record<CauseCode, string>> = {
     'Nobody has this address. The person may have another one here: user list --search <part of the address>.',
   inactive: 'The account is disabled{until}{detail}. If the person may log in, enable it: user enable <who>.',
   mail_failed:
-    'A message with a link was not delivered{detail}. Mend mail.url, try it by mail test --to <address>, then run events retry --all.',
+    'A message with a link was not delivered{detail}. Mend mail.url, try it by mail test --to <address>, then run events retry --all. What still waits is tried again by itself.',
   not_verified:
     'The address is not verified, and a login demands it (requiresVerification). The person asks for the link again, or run user verify <who>.',
   limit_reached:
@@ -20,13 +20,13 @@ const sentences: Readonly<Record<CauseCode, string>> = {
   wrong_password:
     'The password was wrong{count}{pause}. The person asks for a link to choose a new one, or run user reset-link <who>.',
   no_password:
-    'There is no password: the person signs in at a provider or by a passkey. To give the person one, run user reset-link <who> or user invite <who>.',
+    'There is no password yet, or the person signs in at a provider or by a passkey alone. To give the person one, run user reset-link <who> or user invite <who>.',
   passkey_refused: 'A passkey was refused{count}. It may have been removed here, or be of another domain.',
   provider_not_linked:
     'An account at {provider} has this address and is not linked. Sign in with the password first, then link it.',
   provider_refused: 'A sign-in at {provider} was refused. Its reason is in the log.',
   unavailable: 'The service was overloaded, or a store did not answer. The log has the reason.',
-  nothing_found: 'Nothing stands in the way of a login, and none was refused in the last day.',
+  nothing_found: 'Nothing stands in the way of a login, and none was refused in the last day or since the last login.',
 }
 
 /** A cause as an English sentence. */

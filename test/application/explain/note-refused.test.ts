@@ -217,17 +217,17 @@ describe('the notes of refused logins', () => {
     expect(keys[0]).to.match(/^[\w-]{43}$/)
   })
 
-  it('are dropped beyond a hundred that wait for the store, and a fault is a warning', async () => {
+  it('are dropped beyond ten that wait for the store, and a fault is a warning', async () => {
     const refusals: ((fault: Error) => void)[] = []
     const add = () => new Promise<void>((_, reject) => refusals.push(reject))
     const { notes, warnings } = scene({ add, list: async () => [] })
     for (let at = 0; at < 150; at++) notes.note(`${at}@example.com` as EmailKey, login) // safe: it is one
-    expect(refusals).to.have.length(100)
+    expect(refusals).to.have.length(10)
     for (const refuse of refusals) refuse(new Unavailable('the store'))
     await new Promise((resolve) => setImmediate(resolve))
-    expect(warnings).to.have.length(100)
+    expect(warnings).to.have.length(10)
     notes.note(account, login)
-    expect(refusals).to.have.length(101)
+    expect(refusals).to.have.length(11)
   })
 })
 

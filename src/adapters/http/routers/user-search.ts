@@ -38,7 +38,11 @@ const time = (description: string): Omit<Parameter, 'name'> => ({
   schema: Type.Union([Type.String({ format: 'date-time' }), Type.String({ format: 'date' })]),
   read(text) {
     const at = new Date(text)
-    return dateOrTime.test(text) && !Number.isNaN(at.getTime()) ? at : undefined
+    const [day = ''] = text.split('T')
+    // `Date` takes 30 February for 2 March.
+    const start = new Date(`${day}T00:00Z`)
+    const isDay = !Number.isNaN(start.getTime()) && start.toISOString().startsWith(day)
+    return dateOrTime.test(text) && isDay && !Number.isNaN(at.getTime()) ? at : undefined
   },
   fault: { type: 'datetime_parsing', msg: 'Input should be a date, or a time with its offset, as in RFC 3339' },
 })

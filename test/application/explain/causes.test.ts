@@ -1,0 +1,76 @@
+import { expect } from 'chai'
+import { causeCodes, causesOf } from '../../../src/application/explain/causes.ts'
+import { sentenceOf } from '../../../src/application/explain/words.ts'
+import { type RefusedReason, refusedReasons } from '../../../src/domain/refused-login.ts'
+import { aUser } from '../../../src/testing/builders.ts'
+
+const start = Date.parse('2030-01-01T00:00:00Z')
+const at = (seconds: number) => new Date(start + seconds * 1000)
+const user = aUser({ isVerified: true })
+
+type Known = Parameters<typeof causesOf>[1]
+
+function causes(known: Partial<Known> = {}, needs: Parameters<typeof causesOf>[0] = {}) {
+  const nothing = { user, refusals: [], lastLoginAt: null, limits: [], deliveries: [], demandsVerified: false }
+  return causesOf(needs, { ...nothing, ...known })
+}
+const codes = (...given: Parameters<typeof causes>) => causes(...given).map(({ code }) => code)
+/** Refusals, the latest first. */
+const refused = (...reasons: readonly RefusedReason[]) =>
+  reasons.map((reason, index) => ({ reason, detail: null, at: at(100 - index) }))
+const delivery = (type: 'verification_requested' | 'logged_in', reason: string | null) =>
+  ({ type, reason, state: 'waiting', sink: 'mail', isSinkOff: false, attempts: 1, userId: user.id, at: at(0) }) as never // safe: these fields are read
+
+describe('the causes why somebody cannot log in', () => {
+  it('are one at least, and each has a sentence', () => {
+    expect(codes()).to.deep.equal(['nothing_found'])
+    expect(codes({ user: null })).to.deep.equal(['no_account'])
+    for (const code of causeCodes) {
+      const sentence = sentenceOf({ code, detail: 'x', until: at(60), count: 2 })
+      expect(sentence).to.match(/^[A-Z].*\.$|^limits\.x .*\.$/)
+      expect(sentence).to.not.match(/[{}]/)
+    }
+  })
+
+  it('begin with what stands in the way now, and go on with the latest refusals', () => {
+    const refusals = refused('wrong_password', 'second_factor_wrong', 'wrong_password')
+    expect(codes({ refusals })).to.deep.equal(['wrong_password', 'second_factor_wrong'])
+    expect(causes({ refusals })[0]).to.include({ count: 2 })
+    const inactive = aUser({ isActive: false })
+    expect(codes({ user: inactive, refusals: refused('inactive', 'wrong_password') })).to.deep.equal([
+      'inactive',
+      'wrong_password',
+    ])
+  })
+
+  it('leave out what was before the last login', () => {
+    const refusals = refused('wrong_password', 'second_factor_wrong')
+    expect(codes({ refusals, lastLoginAt: at(99) })).to.deep.equal(['wrong_password'])
+    expect(codes({ refusals, lastLoginAt: at(100) })).to.deep.equal(['nothing_found'])
+  })
+
+  it('know the verification that a login demands, and the message that did not arrive', () => {
+    const unverified = aUser({ isVerified: false })
+    expect(codes({ user: unverified })).to.deep.equal(['nothing_found'])
+    expect(codes({ user: unverified, demandsVerified: true })).to.deep.equal(['not_verified'])
+    expect(codes({ user: unverified, refusals: refused('not_verified') })).to.deep.equal(['not_verified'])
+    const deliveries = [delivery('logged_in', 'a fault'), delivery('verification_requested', '550 no such mailbox')]
+    const known = { user: unverified, demandsVerified: true, deliveries }
+    expect(codes(known)).to.deep.equal(['mail_failed', 'not_verified'])
+    expect(causes(known)[0]).to.include({ detail: '550 no such mailbox' })
+    expect(codes({ deliveries: [delivery('verification_requested', null)] })).to.deep.equal(['nothing_found'])
+  })
+
+  it('name the limit that is reached, and the factor that the settings demand', () => {
+    const limit = { limit: 'factorsPerAccount', of: 'strangers', purpose: null, points: 10, most: 10 } as const
+    const reached = causes({ limits: [{ ...limit, isReached: true, until: at(900) }] })
+    expect(reached[0]).to.deep.include({ code: 'limit_reached', detail: 'factorsPerAccount', until: at(900) })
+    expect(codes({ limits: [{ ...limit, isReached: false, until: at(900) }] })).to.deep.equal(['nothing_found'])
+    expect(codes({}, { secondFactor: 'required' })).to.deep.equal(['second_factor_missing'])
+    expect(codes({}, { secondFactor: 'superusers' })).to.deep.equal(['nothing_found'])
+  })
+
+  it('take every reason of a refusal', () => {
+    for (const reason of refusedReasons) expect(codes({ refusals: refused(reason) }), reason).to.have.length.above(0)
+  })
+})
