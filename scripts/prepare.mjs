@@ -119,7 +119,8 @@ function copySwaggerUi() {
 function pageEntries() {
   const pages = 'src/adapters/http/pages'
   const scripts = readdirSync(at(pages, 'account/browser/pages')).map((file) => `account/browser/pages/${file}`)
-  const styles = ['base.css', 'mailbox.css', 'account/browser/style.css']
+  scripts.push('console/browser/console.ts')
+  const styles = ['base.css', 'mailbox.css', 'account/browser/style.css', 'console/browser/admin.css']
   const entry = (path) => [basename(path).replace(/\.\w+$/, ''), `${pages}/${path}`]
   return Object.fromEntries([...scripts, ...styles].map(entry))
 }

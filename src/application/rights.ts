@@ -1,13 +1,13 @@
 import { Refusal } from '../domain/refusal.ts'
 import type { User } from '../domain/user.ts'
 import { lacksFactor, requireLevel } from './factors/level.ts'
-import type { By } from './sign-in/authenticate.ts'
+import type { Authenticated, By } from './sign-in/authenticate.ts'
 import { type FreshLoginNeeds, requireFreshLogin } from './sign-in/fresh-login.ts'
 
 type Demand = 'superuser' | 'fresh' | 'recent' | 'second_factor'
 
 /** Of a login that deletes its own account, unless the settings say when a login is fresh. */
-const recentLoginSeconds = 900
+export const recentLoginSeconds = 900
 
 /** The demands of each act on a login, for its own account and for another one. `null`: no login may do it. */
 const demands = {
@@ -66,11 +66,16 @@ export function requireRight(
     throw new Refusal('SECOND_FACTOR_REQUIRED')
   }
   if (isConfirmed) return
+  if (!demanded.includes('fresh') && !demanded.includes('recent')) return
+  // With the cookie of a superuser, a thief could use the console, so it must not become a password or a link.
+  const isRecent = demanded.includes('recent') || (needs.hasConsole === true && isBrowserOfSuperuser(by))
   const { freshLoginSeconds, clock } = needs
-  if (demanded.includes('fresh')) requireFreshLogin(needs, by)
-  if (demanded.includes('recent')) {
-    requireFreshLogin({ freshLoginSeconds: freshLoginSeconds ?? recentLoginSeconds, clock }, by)
-  }
+  requireFreshLogin({ freshLoginSeconds: freshLoginSeconds ?? (isRecent ? recentLoginSeconds : null), clock }, by)
+}
+
+/** Whether a browser sends the credential by itself, and it is that of a superuser. */
+export function isBrowserOfSuperuser({ user, backend }: Authenticated): boolean {
+  return user.isSuperuser && backend.isForBrowsers === true
 }
 
 /**

@@ -64,6 +64,7 @@ export async function openOperator(
     expiringIds,
     sinkNames: sinkNamesOf(settings),
     lifetimes: lifetimesOf(settings),
+    deliveriesChanged: () => undefined, // the command prints it
     limits: unlimited,
     freshLoginSeconds: null,
     factorResetHours: settings.security.factorResetHours,

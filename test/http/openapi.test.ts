@@ -101,6 +101,10 @@ describe('the OpenAPI document', () => {
       'DELETE /users/{user_id} users:delete_user *',
       'POST /account/reset/check reset:check_token',
       'GET /account/password/check users:check_password *',
+      'GET /admin/deliveries admin:deliveries *',
+      'POST /admin/deliveries/{id}/retry admin:retry_delivery *',
+      'DELETE /admin/deliveries/{id} admin:discard_delivery *',
+      'GET /admin/health admin:health *',
       'GET /healthz operations:healthz',
       'GET /readyz operations:readyz',
     ])

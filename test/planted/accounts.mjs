@@ -115,7 +115,7 @@ export default [
   {
     title: 'another site sends a request with the cookie of a user',
     file: 'src/adapters/http/pipeline/identify.ts',
-    text: 'if (ambient.has(by.backend.name) && !safeMethods.has(method))',
+    text: 'if (ambient.has(by.backend.name) && !isSafe(method))',
     replacement: 'if (false)',
     tests: ['test/koa/guards.test.ts'],
   },

@@ -168,8 +168,8 @@ export default [
   {
     title: 'all users of an unnamed proxy on this machine are one client',
     file: 'src/adapters/http/pipeline/client-address.ts',
-    text: 'isLoopback(peer.address) ? null : clientOf(peer)',
-    replacement: 'clientOf(peer)',
+    text: 'isLoopback(address.address) ? null : clientOf(address)',
+    replacement: 'clientOf(address)',
     tests: ['test/adapters/http/client-address.test.ts'],
   },
   {

@@ -45,6 +45,8 @@ export interface Endpoint<Use = never> {
   readonly answersHead?: boolean
   /** Answers browsers of this machine only; other requests are 404. */
   readonly isLocal?: boolean
+  /** Belongs to the console, which the settings may keep to a port and to networks. Other requests are 404. */
+  readonly isOfConsole?: boolean
   readonly encoding: 'json' | 'form'
   /** The answer to what was thrown, if a standard demands another form than ours; `null` for our own answer. */
   readonly errorReply?: (thrown: unknown) => Reply | null

@@ -113,6 +113,13 @@ export const routes = {
     continue: ['POST', '/account/authorize/continue', 'user', 'oauthRequests'],
     token: ['POST', '/account/token', 'public'],
   },
+  /** Of the console, below no prefix. */
+  admin: {
+    listDeliveries: ['GET', '/admin/deliveries', 'superuser'],
+    retryDelivery: ['POST', '/admin/deliveries/:id/retry', 'superuser'],
+    discardDelivery: ['DELETE', '/admin/deliveries/:id', 'superuser'],
+    health: ['GET', '/admin/health', 'superuser'],
+  },
   /** Of the process, below no prefix. */
   operations: {
     alive: ['GET', '/healthz', 'public'],
@@ -161,6 +168,8 @@ export const pagePaths = {
     '/account/theme.css',
     '/account/icon.svg',
   ],
+  /** Only at `admin.port`, if it is set, and for clients of `admin.allow`. */
+  console: ['/admin', '/admin/console.js', '/admin/admin.css'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 type Listed = (typeof pagePaths)[keyof typeof pagePaths][number]

@@ -111,7 +111,8 @@ export function storeWatch(opened: readonly Opened[], { log, failed }: Needs) {
       return lastPing.failing
     },
     /** The states at the last requests to the stores. It makes no request of its own. */
-    storeStates: () => all.map(({ kind, isReady, isLost }) => ({ store: kind, isDown: !isReady || isLost })),
+    storeStates: () =>
+      all.map(({ kind, roles, isReady, isLost }) => ({ store: kind, roles, isDown: !isReady || isLost })),
     /** Whether the store of this role was prepared, and the stores are not closed. */
     isReady: (role: StoreRole) => !isClosed && all.some(({ roles, isReady }) => isReady && roles.includes(role)),
     async close() {

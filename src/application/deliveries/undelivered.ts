@@ -1,10 +1,15 @@
+import type { Actor } from '../../domain/actor.ts'
 import type { EventId, UserId } from '../../domain/ids.ts'
 import { hasExpired, type RequestPurpose } from '../../domain/one-time-token.ts'
+import type { CausingRequest } from '../event-metadata.ts'
 import { everyOne } from '../every-one.ts'
 import type { HandlerCallType } from '../ports/event-handlers.ts'
 import type { DeliveryKey, Outbox, SinkName, UndeliveredEvent } from '../ports/stores/outbox.ts'
 import type { DeliveryState } from '../ports/stores/page.ts'
 import type { TokenRequests } from '../ports/stores/token-requests.ts'
+import { requireSuperuser } from '../rights.ts'
+import { actorOf, type By } from '../sign-in/authenticate.ts'
+import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
 import { callTypeOf, handsOutToken } from './delivery-needs.ts'
 
 /** An event or a request for a token, without address and token. */
@@ -29,7 +34,7 @@ export interface Undelivered {
 /** The limit of records that a list holds in memory, and that one write changes. */
 const pageSize = 200
 
-interface ListNeeds {
+interface ListNeeds extends FreshLoginNeeds {
   outbox: Outbox
   tokenRequests: TokenRequests
   /** The sinks that the settings switch on. */
@@ -43,8 +48,10 @@ export class ListUndelivered {
     this.#needs = needs
   }
 
-  async *execute(): AsyncGenerator<Undelivered> {
+  /** @param input.by a superuser, or the command or program that decides by itself */
+  async *execute({ by }: { by: By }): AsyncGenerator<Undelivered> {
     const { outbox, tokenRequests, sinkNames } = this.#needs
+    requireSuperuser(this.#needs, by, { isChange: false })
     for (const state of ['dead', 'waiting'] as const) {
       for await (const { event, sink, ...one } of everyOne((after) => outbox.list(state, pageSize, after))) {
         const isSinkOff = sink !== null && !sinkNames.has(sink)
@@ -72,8 +79,22 @@ interface Retried {
   readonly off: ReadonlyMap<SinkName, number>
 }
 
-interface RetryNeeds extends ListNeeds {
-  clock: () => Date
+/** What an operator did with deliveries, for the log. */
+export interface DeliveryAct extends Selection {
+  readonly act: 'retried' | 'discarded'
+  readonly by: Actor
+  readonly count: number
+  readonly requestId: string
+}
+
+type Wanted = CausingRequest & { readonly by: By; readonly wanted: Selection }
+
+interface ActNeeds {
+  /** Called when it is done. */
+  deliveriesChanged: (act: DeliveryAct) => void
+}
+
+interface RetryNeeds extends ListNeeds, ActNeeds {
   /** In seconds. */
   lifetimes: Readonly<Record<RequestPurpose, number>>
 }
@@ -86,15 +107,21 @@ export class RetryDeliveries {
   }
 
   /** A sink that is named counts as switched on: a program may have handlers that the settings do not know. */
-  async execute(wanted: Selection): Promise<Retried> {
+  async execute({ by, wanted, requestId }: Wanted): Promise<Retried> {
+    requireSuperuser(this.#needs, by, { isChange: true })
     const events = await this.#retryEvents(wanted)
     const requests = wanted.sink === undefined ? await this.#retryRequests(wanted) : { due: 0, expired: 0 }
-    return { due: events.due + requests.due, expired: events.expired + requests.expired, off: events.off }
+    const due = events.due + requests.due
+    this.#needs.deliveriesChanged({ act: 'retried', ...wanted, by: actorOf(by), count: due, requestId })
+    return { due, expired: events.expired + requests.expired, off: events.off }
   }
 
   async #retryEvents(wanted: Selection): Promise<Retried> {
     const { outbox, clock, lifetimes, sinkNames } = this.#needs
     const off = new Map<SinkName, number>()
+    const { id, sink } = wanted
+    if (id !== undefined && sink !== undefined)
+      return { due: await outbox.revive([{ eventId: id, sink }], clock()), expired: 0, off }
     let expired = 0
     async function* retried(): AsyncGenerator<DeliveryKey> {
       for await (const { event, sink } of everyOne((after) => outbox.list('dead', pageSize, after))) {
@@ -123,14 +150,23 @@ export class RetryDeliveries {
 
 /** Deletes deliveries, waiting and dead, and requests for tokens. Events that wait for their distribution stay. */
 export class DiscardDeliveries {
-  readonly #needs: Pick<ListNeeds, 'outbox' | 'tokenRequests'>
-  constructor(needs: Pick<ListNeeds, 'outbox' | 'tokenRequests'>) {
+  readonly #needs: Omit<ListNeeds, 'sinkNames'> & ActNeeds
+  constructor(needs: Omit<ListNeeds, 'sinkNames'> & ActNeeds) {
     this.#needs = needs
   }
 
   /** Returns the number of deleted ones. */
-  async execute(wanted: Selection): Promise<number> {
+  async execute({ by, wanted, requestId }: Wanted): Promise<number> {
+    requireSuperuser(this.#needs, by, { isChange: true })
+    const count = await this.#discard(wanted)
+    this.#needs.deliveriesChanged({ act: 'discarded', ...wanted, by: actorOf(by), count, requestId })
+    return count
+  }
+
+  async #discard(wanted: Selection): Promise<number> {
     const { outbox } = this.#needs
+    const { id, sink } = wanted
+    if (id !== undefined && sink !== undefined) return await outbox.discard([{ eventId: id, sink }])
     async function* discarded(): AsyncGenerator<DeliveryKey> {
       for (const state of ['dead', 'waiting'] as const) {
         for await (const { event, sink } of everyOne((after) => outbox.list(state, pageSize, after))) {

@@ -6,6 +6,8 @@ export interface FreshLoginNeeds extends LevelNeeds {
   /** The greatest age of a fresh login; `null` for no limit. */
   readonly freshLoginSeconds: number | null
   readonly clock: () => Date
+  /** Whether superusers have the console. By default they have not. */
+  readonly hasConsole?: boolean
 }
 
 /**

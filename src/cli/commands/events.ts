@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { jsonId, parseEventId } from '../../domain/ids.ts'
 import { objectionOfOperator } from '../agreement.ts'
 import { type ExitCode, printed, remark, warn } from '../output.ts'
 import { type GlobalOptions, withUsers } from '../settings.ts'
+
+const command = { type: 'command' } as const
 
 /** Prints the dead letters and then everything that waits, each as one line of JSON. */
 export async function listEvents(options: GlobalOptions & { readonly limit: string }): Promise<ExitCode> {
@@ -12,7 +15,7 @@ export async function listEvents(options: GlobalOptions & { readonly limit: stri
   }
   return await withUsers(options, async ({ listUndelivered }) => {
     let count = 0
-    for await (const undelivered of listUndelivered.execute()) {
+    for await (const undelivered of listUndelivered.execute({ by: command })) {
       if (count === limit) {
         remark(`There are more than ${limit}: --limit <count>`)
         return 0
@@ -39,7 +42,7 @@ export async function retryEvents(options: GlobalOptions & Selection & { readonl
   const wanted = id === undefined && !all ? null : selected(id, sink)
   if (wanted === null) return refused(id === undefined ? 'give the id of one event, or --all' : noId)
   return await withUsers(options, async ({ retryDeliveries }) => {
-    const { due, expired, off } = await retryDeliveries.execute(wanted)
+    const { due, expired, off } = await retryDeliveries.execute({ by: command, wanted, requestId: randomUUID() })
     const lines = [
       ...(due > 0 ? [`${due} due again: a running service or worker delivers them within seconds`] : []),
       ...(expired > 0 ? [`${expired} not sent: too old for a token, so the user has to ask again`] : []),
@@ -71,7 +74,7 @@ export async function discardEvents(options: GlobalOptions & Selection & { reado
   const objection = await objectionOfOperator('They are not delivered any more, and cannot be restored', options)
   if (objection !== null) return objection
   return await withUsers(options, async ({ discardDeliveries }) => {
-    const count = await discardDeliveries.execute(wanted)
+    const count = await discardDeliveries.execute({ by: command, wanted, requestId: randomUUID() })
     if (count > 0 || options.json) await printed(options, `${count} discarded`, { discarded: count })
     if (count === 0)
       warn('nothing like this waits, and there is no such dead letter; "events list" prints ids and sinks')

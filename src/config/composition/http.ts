@@ -1,6 +1,8 @@
 import { registrableDomain } from '../../adapters/addresses/registrable-domain.ts'
 import { qrCode } from '../../adapters/factors/qr-code.ts'
 import { loginFieldOf } from '../../adapters/fields/login-field.ts'
+import type { Use as UseOfConsole } from '../../adapters/http/admin/admin-router.ts'
+import { administration } from '../../adapters/http/admin/administration.ts'
 import { explainRouter } from '../../adapters/http/admin/explain-router.ts'
 import type { UseOfApps } from '../../adapters/http/apps/apps-router.ts'
 import { withForms } from '../../adapters/http/docs/answer-forms.ts'
@@ -50,10 +52,11 @@ import type { ProviderVault } from '../../application/ports/provider-vault.ts'
 import type { Authenticated } from '../../application/sign-in/authenticate.ts'
 import { basePathOf } from '../../lib/base-path.ts'
 import { brandOf } from '../../lib/brand.ts'
+import { leadsToLoopback } from '../../lib/loopback.ts'
 import { version } from '../../lib/version.ts'
 import { postsCallback } from '../plugins/providers.ts'
 import { routers } from '../plugins/routers.ts'
-import { isLocal } from '../settings/defaults.ts'
+import { isLocal, isPublic } from '../settings/defaults.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
 import { defaultTenant } from '../settings/tenants.ts'
@@ -69,6 +72,19 @@ interface TenantNeeds {
   readonly mailboxKey?: string
   /** As `appsCode` returns it; absent where the process serves no apps. */
   readonly apps?: AppsCode | null
+  /** As `consoleCode` returns it; absent where the process serves no console. */
+  readonly console?: ConsoleCode | null
+  /** The port of the console; absent without one of its own. */
+  readonly adminPort?: number | null
+  /** The numbers of tenants; absent without tenants. */
+  readonly counts?: OpenTenants<Tenant>['counts'] | null
+}
+
+type ConsoleCode = typeof import('./console.ts')
+
+/** The code of the console, which is loaded for the first tenant that has it; otherwise `null`. */
+export async function consoleCode({ admin }: Settings): Promise<ConsoleCode | null> {
+  return admin.enabled ? await import('./console.ts') : null
 }
 
 type AppsCode = typeof import('./apps.ts')
@@ -80,7 +96,7 @@ export async function appsCode(settings: Settings): Promise<AppsCode | null> {
 
 /** Every route of one tenant. */
 export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
-  const { publicUrl, mailboxKey = null, apps = null } = needs
+  const { publicUrl, mailboxKey = null, apps = null, console = null, adminPort = null, counts = null } = needs
   const { settings, useCases, backends, ports, mailbox, signingKeys } = tenant
   const { deviceCookie, browserCookie } = loginCookiesOf(tenant)
   const clientOf = clientAddresses(settings.http.trustedProxies)
@@ -89,6 +105,13 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
   const { authenticate } = useCases
   const identify = identifying({ authenticate, backends, ownOrigins: origins, removeRepeated })
   const requireLevel: RequireLevel = (by, level) => requireLevelOf(ports, by, level)
+  const rulesOfSuperusers = administration({
+    ...ports,
+    settings: settings.admin,
+    trustedProxies: settings.http.trustedProxies,
+    port: adminPort,
+    isPublic: !leadsToLoopback(new URL(publicUrl)),
+  })
   const page = tryRouter({ publicUrl, config: tryConfig(settings, publicUrl) })
   const kept = mailbox !== null && mailboxKey !== null ? [mailboxRouter({ mailbox, key: mailboxKey })] : []
   const { cacheSeconds } = settings.keys
@@ -107,7 +130,8 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
       serviceName: brandOf(settings.pages.name, new URL(publicUrl)),
     },
     providers: mountedProviders(tenant, publicUrl),
-    apps: apps?.mountedApps(tenant, publicUrl) ?? null,
+    apps: apps?.mountedApps(tenant, publicUrl, rulesOfSuperusers.mustLogInAgain) ?? null,
+    console: console?.useOfConsole(tenant, counts) ?? null,
   }
   const routesNeeds: RoutesNeeds = {
     identify,
@@ -125,6 +149,7 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
     fieldRules: ports.fieldRules,
     formed: answerForms(settings.compat),
     removeRepeated,
+    administration: rulesOfSuperusers,
   }
   const ofPages = (routers: readonly Router<unknown>[]) =>
     routers.flatMap((router) => routesOf({ ...router, prefix: '' }, null, routesNeeds))
@@ -132,8 +157,8 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
     // A page comes before a parameter at the same place, such as `/:user_id`.
     routes: routeTable([
       ...ofPages(pageRouters(tenant, { publicUrl, mailboxKey: kept.length > 0 ? mailboxKey : null })),
-      ...routersOf(settings, apps).flatMap((router) => router.routesOf(parts, routesNeeds)),
-      ...ofPages([...ofDevelopment, wellKnown]),
+      ...routersOf(settings, apps, console).flatMap((router) => router.routesOf(parts, routesNeeds)),
+      ...ofPages([...ofDevelopment, wellKnown, ...(console?.pagesOf(tenant, publicUrl) ?? [])]),
     ]),
     identify,
     requireLevel,
@@ -147,7 +172,9 @@ export async function processRoutes(settings: Settings, tenants: OpenTenants<Ten
   const hasTenants = settings.tenants.by !== undefined
   const operations = { ...operationsRouter(hasTenants), prefix: '' }
   const use = { failing: () => failingOf(tenants), counts: hasTenants ? tenants.counts : null }
-  const docs = settings.docs.enabled ? [docsRouter(documentOf(settings, operations, await appsCode(settings)))] : []
+  const docs = settings.docs.enabled
+    ? [docsRouter(documentOf(settings, operations, await appsCode(settings), await consoleCode(settings)))]
+    : []
   const ofDocs = docs.flatMap((router) => routesOf({ ...router, prefix: '' }, null, ofNoTenant))
   return routeTable([...routesOf(operations, use, ofNoTenant), ...ofDocs])
 }
@@ -161,7 +188,12 @@ async function failingOf(tenants: OpenTenants<Tenant>): Promise<readonly Failing
 }
 
 /** The OpenAPI document of the common settings. No tenant has to be open for it. */
-function documentOf(settings: Settings, operations: Mounted, apps: AppsCode | null): object {
+function documentOf(
+  settings: Settings,
+  operations: Mounted,
+  apps: AppsCode | null,
+  console: ConsoleCode | null,
+): object {
   const { by, pathPrefix, header } = settings.tenants
   const base = basePathOf(settings.http.publicUrl)
   const backends = enabledOf(settings.backends).map(([name, own]) => ({
@@ -172,11 +204,13 @@ function documentOf(settings: Settings, operations: Mounted, apps: AppsCode | nu
   const service = { url: base || '/' }
   const servers = { service, tenant: by === 'path' ? ofPath : service, header: by === 'header' ? header : null }
   const rules = rulesOf(settings)
-  const described = routersOf(settings, apps).map((router) => withUserIds(withOwnFields(router, rules), settings.ids))
+  const described = routersOf(settings, apps, console).map((router) =>
+    withUserIds(withOwnFields(router, rules), settings.ids),
+  )
   const own = openapi([...described, operations], backends, version, {
     ...servers,
     haveTenants: by !== undefined,
-    demandsFactor: settings.security.secondFactor !== 'optional',
+    demandsFactor: settings.security.secondFactor !== 'optional' || (settings.admin.enabled && isPublic(settings.http)),
   })
   const document = withForms(own, settings.compat)
   return settings.compat.documentNames ? asFastApi(document) : document
@@ -198,6 +232,8 @@ interface Parts {
   readonly providers: ReadonlyMap<string, MountedProvider>
   /** `null` without apps. */
   readonly apps: UseOfApps | null
+  /** `null` without the console. */
+  readonly console: UseOfConsole | null
 }
 
 /** A router of the settings. Its routes need an open tenant. */
@@ -214,7 +250,7 @@ function placed<Own>(place: Place, router: Router<Own>, useOf: (parts: Parts) =>
 }
 
 /** The routers that the settings enable, at their prefixes. */
-function routersOf(settings: Settings, code: AppsCode | null): PlacedRouter[] {
+function routersOf(settings: Settings, code: AppsCode | null, console: ConsoleCode | null): PlacedRouter[] {
   const backends = enabledOf(settings.backends).map(([name, own]) => ({ name, own, transport: transportOf(own) }))
   const hasFactors = settings.routers.factors.enabled
   const auth = backends.map((backend) => {
@@ -249,6 +285,7 @@ function routersOf(settings: Settings, code: AppsCode | null): PlacedRouter[] {
   const hasReset = hasPages && settings.routers.resetPassword.enabled
   const checkReset = hasReset ? [placed<Use>({ prefix: '' }, checkResetRouter, ({ use }) => use)] : []
   const apps = code === null ? [] : [placed({ prefix: '' }, code.appsRouter, ({ apps }) => built(apps))]
+  const admin = console === null ? [] : [placed({ prefix: '' }, console.adminRouter, (parts) => built(parts.console))]
   const oauth = enabledOf(settings.providers).flatMap(([name, own]) => {
     const posts = postsCallback(own.kind)
     const described = { name, backend: one(backends, own.backend), postsCallback: posts, hasFactors }
@@ -274,13 +311,14 @@ function routersOf(settings: Settings, code: AppsCode | null): PlacedRouter[] {
     ...checkReset,
     ...checkPassword,
     ...apps,
+    ...admin,
     ...oauth,
   ]
 }
 
-function built(apps: UseOfApps | null): UseOfApps {
-  if (apps === null) throw new Error('the apps are not built')
-  return apps
+function built<Use>(use: Use | null): Use {
+  if (use === null) throw new Error('a router has no use cases')
+  return use
 }
 
 function one<Backend extends { readonly name: string }>(
@@ -304,7 +342,9 @@ function pageRouters(tenant: Tenant, { publicUrl, mailboxKey }: PageNeeds): Rout
   const account = settings.pages.enabled ? [accountRouter(siteOf(tenant, publicUrl), publicUrl)] : []
   const isDevelopment = settings.try.enabled && hasTryPage && isLocal(settings.http)
   if (account.length === 0 && !isDevelopment) return []
-  const development = isDevelopment ? { docs: docsPathOf(settings), mailboxKey } : null
+  const { enabled, port } = settings.admin
+  const hasConsole = enabled && port === undefined
+  const development = isDevelopment ? { docs: docsPathOf(settings), mailboxKey, hasConsole } : null
   return [...account, frontDoorRouter({ account: account.length > 0, development }, publicUrl)]
 }
 

@@ -94,6 +94,7 @@ export function portsOf(settings: Settings, opened: Opened) {
     newToken,
     providerNames: new Set(enabledOf(settings.providers).map(([name]) => name)),
     freshLoginSeconds: settings.security.freshLoginSeconds || null,
+    hasConsole: settings.admin.enabled,
     secondFactor: settings.security.secondFactor,
     newAddressTokens: settings.security.confirmEmailChange ? { tokens, keyRing, clock, lifetimes } : null,
     validatePassword: passwordValidation({ eventHandlers, tenant, clock, newId }),

@@ -4,6 +4,7 @@ import { countedLines } from '../../adapters/http/server/counted-lines.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
 import type { Metrics } from '../../adapters/metrics/metrics.ts'
 import type { DeliveryProblem } from '../../application/deliveries/delivery-problem.ts'
+import type { DeliveryAct } from '../../application/deliveries/undelivered.ts'
 import type { TokenDemand } from '../../application/limits/limits.ts'
 import type { AttackReport } from '../../application/limits/report-attack.ts'
 import type { ProviderFields } from '../../application/oauth/finish-oauth.ts'
@@ -28,6 +29,8 @@ export function reportsOf({ log, metrics, storeFailed }: Needs) {
       metrics?.deliveryFailed(problem.outcome)
       if (problem.error === 'Unavailable') storeFailed()
     },
+    deliveriesChanged: ({ act, ...rest }: DeliveryAct) =>
+      log.info(rest, act === 'retried' ? 'dead letters are due again' : 'deliveries were discarded'),
     reportProvider: (name: string, failure: CodeRefused | ProviderFailed) => reportProvider(log, name, failure),
     withheld: (demand: Pick<TokenDemand, 'purpose' | 'requestId'>) =>
       log.warn(demand, 'requests for tokens of an address reached limits.tokensPerAddress'),

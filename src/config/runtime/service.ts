@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { newToken } from '../../adapters/crypto/derived-keys.ts'
 import { keptKey } from '../../adapters/crypto/secret-file.ts'
+import { ofOwnOrigin } from '../../adapters/http/admin/of-own-origin.ts'
 import { problemPage } from '../../adapters/http/pages/account/problem-page.ts'
 import { mailboxPath } from '../../adapters/http/pages/mailbox-page.ts'
 import { hasTryPage } from '../../adapters/http/pages/try-page.ts'
@@ -9,8 +10,10 @@ import { clientAddresses } from '../../adapters/http/pipeline/client-address.ts'
 import { serve, type TenantHttp } from '../../adapters/http/pipeline/serve.ts'
 import { app } from '../../adapters/http/server/app.ts'
 import { httpServer } from '../../adapters/http/server/http-server.ts'
+import { isLoopback } from '../../lib/loopback.ts'
+import { urlHost } from '../../lib/url-host.ts'
 import { warnOfNoHandlers } from '../composition/handlers.ts'
-import { appsCode, processRoutes, tenantHttp } from '../composition/http.ts'
+import { appsCode, consoleCode, processRoutes, tenantHttp } from '../composition/http.ts'
 import { openSharedResources, type ProcessNeeds, type RunningProcess } from '../composition/shared-resources.ts'
 import { openTenant, type Tenant } from '../composition/tenant.ts'
 import { publicUrl, publicUrlOf, type TenantSettings } from '../settings/tenants.ts'
@@ -51,24 +54,36 @@ export async function startService(needs: Needs): Promise<Service> {
   const shared = openSharedResources({ ...needs, metrics })
   let { tenants: current } = needs
   const isTls = settings.http.publicUrl?.startsWith('https:') ?? false
-  const server = httpServer({
-    isTls,
-    maxConnections: settings.http.maxConnections,
-    writeTimeoutSeconds: settings.http.writeTimeoutSeconds,
-    clientOf: clientAddresses(settings.http.trustedProxies),
-    notAccepted: (err) => log.error({ err }, 'a connection was not accepted'),
-  })
+  const newServer = () =>
+    httpServer({
+      isTls,
+      maxConnections: settings.http.maxConnections,
+      writeTimeoutSeconds: settings.http.writeTimeoutSeconds,
+      clientOf: clientAddresses(settings.http.trustedProxies),
+      notAccepted: (err) => log.error({ err }, 'a connection was not accepted'),
+    })
+  const server = newServer()
   // The addresses of a tenant contain the port, and the system may choose it.
   const port = await server.listen(settings.http.host, settings.http.port)
+  const { admin } = settings
+  const adminServer = admin.port === undefined ? null : newServer()
+  const adminPort = (await adminServer?.listen(admin.host, admin.port ?? 0)) ?? null
+  if (adminPort !== null)
+    log.info(
+      { url: `http://${isLoopback(admin.host) ? 'localhost' : urlHost(admin.host)}:${adminPort}/admin` },
+      'the console is served',
+    )
   const showsMailbox = [...current.enabled.values()].some(({ settings: { mail } }) => mail.url === 'mailbox:')
   const mailboxKey = showsMailbox ? await keptKey(join(settings.dataFolder, 'mailbox-key')) : newToken()
+  const counts = settings.tenants.by === undefined ? null : () => tenants.counts()
   const tenants = openTenants<ServedTenant>({ ...shared, settings, tenants: current, open, failed })
 
   async function open(own: TenantSettings, failed: (fault: unknown) => void): Promise<ServedTenant> {
     const publicUrl = publicUrlOf(own, settings, port)
     const apps = await appsCode(own.settings)
+    const console = await consoleCode(own.settings)
     const tenant = await openTenant({ ...shared, ...own, publicUrl, showsMailbox: true, failed })
-    return { ...tenant, http: tenantHttp(tenant, { publicUrl, mailboxKey, apps }) }
+    return { ...tenant, http: tenantHttp(tenant, { publicUrl, mailboxKey, apps, console, adminPort, counts }) }
   }
 
   let hideMetrics = async (): Promise<void> => undefined
@@ -76,7 +91,7 @@ export async function startService(needs: Needs): Promise<Service> {
     hideMetrics = await exposeMetrics({ settings, shared, tenants })
     await tenants.prepare()
   } catch (thrown) {
-    await Promise.all([server.close(0), tenants.close(0), hideMetrics()])
+    await Promise.all([server.close(0), adminServer?.close(0), tenants.close(0), hideMetrics()])
     throw thrown
   }
   const koa = app({
@@ -92,6 +107,7 @@ export async function startService(needs: Needs): Promise<Service> {
     ...(metrics && { answered: metrics.requestAnswered }),
   })
   server.serve(koa.callback())
+  adminServer?.serve(ofOwnOrigin(koa.callback()))
   const delivers = settings.events.relay === 'on'
   if (delivers) {
     warnOfNoHandlers(log, current)
@@ -113,7 +129,11 @@ export async function startService(needs: Needs): Promise<Service> {
       return changed
     },
     async stop() {
-      await server.close(graceSeconds.requests, drained())
+      const isDrained = drained()
+      await Promise.all([
+        server.close(graceSeconds.requests, isDrained),
+        adminServer?.close(graceSeconds.requests, isDrained),
+      ])
       await tenants.close(graceSeconds.deliveries)
       await hideMetrics()
     },

@@ -10,8 +10,11 @@ import { enabledOf } from './schema/tree.ts'
 
 /** The settings without the defaults that depend on other settings. */
 export interface Given
-  extends Omit<Settings, 'secret' | 'stores' | 'backends' | 'providers' | 'handlers' | 'mail' | 'try' | 'pages'>,
-    Sections<'handlers' | 'mail' | 'try' | 'pages'> {
+  extends Omit<
+      Settings,
+      'secret' | 'stores' | 'backends' | 'providers' | 'handlers' | 'mail' | 'try' | 'pages' | 'admin'
+    >,
+    Sections<'handlers' | 'mail' | 'try' | 'pages' | 'admin'> {
   readonly secret?: string
   readonly stores: {
     readonly users: StoreSettings
@@ -34,6 +37,7 @@ export function completeSettings(given: Given, cwd: string): Settings {
     typeof store.module === 'string' ? { ...store, module: resolve(cwd, store.module) } : store
   const isTried = given.try.enabled ?? isLocal(http)
   const mailUrl = mail.url ?? (isTried && module === undefined ? 'mailbox:' : 'off')
+  const hasPages = given.pages.enabled ?? ((isTried || mailUrl !== 'off') && canHavePages(given))
   const ehlo = mail.ehlo ?? ehloName(http.publicUrl, mail.from)
   return {
     ...given,
@@ -75,8 +79,9 @@ export function completeSettings(given: Given, cwd: string): Settings {
       ...(mail.templates !== undefined && { templates: resolve(cwd, mail.templates) }),
     },
     try: { enabled: isTried },
+    admin: { ...given.admin, enabled: given.admin.enabled ?? (hasPages && isLocal(http)) },
     pages: {
-      enabled: given.pages.enabled ?? ((isTried || mailUrl !== 'off') && canHavePages(given)),
+      enabled: hasPages,
       name,
       logo: path(logo),
       css: path(css),

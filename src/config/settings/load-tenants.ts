@@ -293,12 +293,12 @@ function ofUsualKind({ common: { stores } }: From): object {
 /** Turns off the defaults for development if a host of the tenant is public. */
 function atPublicHost(hosts: readonly string[], { common }: From): object {
   if (common.tenants.by !== 'host' || hosts.every((host) => leadsToLoopback({ hostname: host }))) return {}
-  return { handlers: { console: false }, try: { enabled: false } }
+  return { handlers: { console: false }, try: { enabled: false }, admin: { enabled: false } }
 }
 
 /** A browser that opens a page names no tenant in a header. */
 function byHeader({ common }: From): object {
-  return common.tenants.by === 'header' ? { pages: { enabled: false } } : {}
+  return common.tenants.by === 'header' ? { pages: { enabled: false }, admin: { enabled: false } } : {}
 }
 
 function isGiven(tree: unknown, path: string): boolean {

@@ -30,9 +30,14 @@ export function mountedRoutes(settings: Settings): MountedRoute[] {
       const own = router.endpoints.map(({ method, path }) => [method, path] as const)
       return below(prefix, `routers.${name}.prefix`, [...own, ...(name === 'users' ? optionalOf(settings) : [])])
     })
+  const { enabled } = settings.admin
+  const ofConsole = enabled ? below('', 'admin.enabled', Object.values(routes.admin)) : []
+  const consolePages = enabled
+    ? pagePaths.console.map((path) => ({ method: 'GET', path, setting: 'admin.enabled' }))
+    : []
   const ofKeys = mayPublishKeys(settings) ? pagePaths.keys : []
   const keys = ofKeys.map((path) => ({ method: 'GET', path, setting: 'the service itself' }))
-  return [...backends, ...providers, ...others, ...keys]
+  return [...backends, ...providers, ...others, ...ofConsole, ...consolePages, ...keys]
 }
 
 function optionalOf({ users }: Settings) {

@@ -1,8 +1,10 @@
 import { expect } from 'chai'
+import { adminRouter } from '../../../src/adapters/http/admin/admin-router.ts'
 import { explainRouter } from '../../../src/adapters/http/admin/explain-router.ts'
 import { appsRouter } from '../../../src/adapters/http/apps/apps-router.ts'
 import { docsRouter } from '../../../src/adapters/http/docs/docs-page.ts'
 import type { Router } from '../../../src/adapters/http/endpoint.ts'
+import { consoleRouter } from '../../../src/adapters/http/pages/console/console-router.ts'
 import { frontDoorRouter } from '../../../src/adapters/http/pages/front-door.ts'
 import { mailboxRouter } from '../../../src/adapters/http/pages/mailbox-page.ts'
 import { tryRouter } from '../../../src/adapters/http/pages/try-page.ts'
@@ -36,6 +38,7 @@ describe('the list of routes', () => {
     ownDeletion: ownDeletionRouter,
     ownExport: ownExportRouter,
     apps: appsRouter,
+    admin: adminRouter,
     operations: operationsRouter(false),
   })
 
@@ -55,11 +58,23 @@ describe('the list of routes', () => {
   })
 
   it('has exactly the pages of the routers, whose paths no setting may take', () => {
+    const site = {
+      brand: '',
+      icon: '',
+      login: '',
+      users: '',
+      resetPassword: null,
+      verify: null,
+      factors: null,
+      sendsMail: true,
+      hasOwnPort: false,
+    }
     const pages = {
       docs: docsRouter(null),
       try: tryRouter({ publicUrl: '', config: {} }),
       mailbox: mailboxRouter({ mailbox: { newestFirst: () => [] }, key: '' }),
       frontDoor: frontDoorRouter({ account: true, development: null }, ''),
+      console: consoleRouter(site, 'http://localhost'),
       keys: wellKnownRouter({ issuer: '', published: async () => [], cacheSeconds: 0, signIn: null }),
     }
     const paths = Object.entries(pages).map(([name, { endpoints }]) => [name, endpoints.map(({ path }) => path)])

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { DeliverTokens } from '../../../src/application/deliveries/deliver-tokens.ts'
 import { runDue } from '../../../src/application/deliveries/run-due.ts'
 import {
+  type DeliveryAct,
   DiscardDeliveries,
   ListUndelivered,
   RetryDeliveries,
@@ -9,24 +10,38 @@ import {
 } from '../../../src/application/deliveries/undelivered.ts'
 import { RequestToken } from '../../../src/application/one-time-tokens/request-token.ts'
 import { HandlerFailed } from '../../../src/application/ports/event-handlers.ts'
+import type { By } from '../../../src/application/sign-in/authenticate.ts'
 import type { AccountEvent, AccountEventType } from '../../../src/domain/events.ts'
+import type { EventId } from '../../../src/domain/ids.ts'
 import { aTokenRequest, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { distributeAll, theSink } from '../../../src/testing/users-scene.ts'
+import { faultOf } from '../../support/fault-of.ts'
 import { deliveryNeeds, metadataAt, recording, registered } from '../../support/scenes/delivery.ts'
 
 const lifetimes = { reset_password: 900, verify_email: 86_400 }
 
-type Wanted = Parameters<RetryDeliveries['execute']>[0]
+const input = { by: { type: 'command' }, requestId: 'request-1' } as const
+
+type Wanted = Parameters<RetryDeliveries['execute']>[0]['wanted']
 
 async function setUp() {
   const clock = fixedClock()
   let isDown = true
+  const acts: DeliveryAct[] = []
+  const ofActs = { freshLoginSeconds: null, deliveriesChanged: (act: DeliveryAct) => void acts.push(act) }
   const eventHandlers = recording(({ token, user }) => {
     if (isDown) throw new HandlerFailed('Error', `no mail for ${user.email} with https://app.example/#${token}`)
   })
   const sinkNames = new Set([theSink])
-  const needs = { ...(await deliveryNeeds(clock)), eventHandlers, sinkNames, lifetimes, handlerTimeoutSeconds: 10 }
+  const needs = {
+    ...(await deliveryNeeds(clock)),
+    eventHandlers,
+    sinkNames,
+    lifetimes,
+    handlerTimeoutSeconds: 10,
+    ...ofActs,
+  }
   const requestToken = new RequestToken({ ...needs, newId: () => metadataAt(clock()).eventId })
   const delivery = new DeliverTokens(needs)
   const user = aUser({ isVerified: false })
@@ -35,6 +50,8 @@ async function setUp() {
     ...needs,
     clock,
     user,
+    acts,
+    needs,
     calls: eventHandlers.calls,
     mailWorksAgain() {
       isDown = false
@@ -49,14 +66,14 @@ async function setUp() {
     },
     async list() {
       const all: Undelivered[] = []
-      for await (const one of new ListUndelivered(needs).execute()) all.push(one)
+      for await (const one of new ListUndelivered(needs).execute(input)) all.push(one)
       return all
     },
     async retry(wanted: Wanted) {
-      const { off, ...counts } = await new RetryDeliveries(needs).execute(wanted)
+      const { off, ...counts } = await new RetryDeliveries(needs).execute({ ...input, wanted })
       return { ...counts, off: Object.fromEntries(off) }
     },
-    discard: (wanted: Wanted) => new DiscardDeliveries(needs).execute(wanted),
+    discard: (wanted: Wanted) => new DiscardDeliveries(needs).execute({ ...input, wanted }),
   }
 }
 
@@ -126,6 +143,30 @@ describe('undelivered requests for tokens', () => {
     expect(await retry(events[7] ? { id: events[7].id } : {})).to.deep.equal({ due: 1, expired: 0, off: {} })
     expect(await retry({})).to.deep.equal({ due: 299, expired: 0, off: {} })
     expect((await list()).filter(({ state }) => state === 'dead')).to.deep.equal([])
+  })
+
+  it('are for superusers alone, and each act names its actor', async () => {
+    const { ask, list, deliverFor, discard, retry, acts, needs } = await setUp()
+    await ask('reset_password')
+    await deliverFor(900)
+    const [dead] = await list()
+    const login = { user: aUser(), credential: { sid: 'a', methods: [] }, backend: { name: 'any' } } as unknown as By // safe: these are read
+    const wanted = { id: dead?.id as EventId } // safe: one was listed
+    const input = { by: login, wanted, requestId: 'request-1' }
+    const refused = [
+      () => new ListUndelivered(needs).execute(input).next(),
+      () => new RetryDeliveries(needs).execute(input),
+      () => new DiscardDeliveries(needs).execute(input),
+    ]
+    for (const act of refused) expect(await faultOf(act())).to.include({ code: 'FORBIDDEN' })
+    expect(await list()).to.have.lengthOf(1)
+    expect(acts).to.deep.equal([])
+    await retry(wanted)
+    await discard(wanted)
+    expect(acts.map(({ act, by, count, id }) => [act, by.type, count, id])).to.deep.equal([
+      ['retried', 'command', 0, dead?.id],
+      ['discarded', 'command', 1, dead?.id],
+    ])
   })
 
   it('are discarded by their ids, waiting and dead', async () => {

@@ -37,6 +37,7 @@ describe('the use cases of a tenant', () => {
       reportProvider() {},
       attacked() {},
       withheld() {},
+      deliveriesChanged() {},
       warnOfAttack() {},
       warnOfDropped() {},
       warnOfUnrecorded() {},

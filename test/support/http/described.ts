@@ -27,7 +27,10 @@ function judgeBy(document: Json): Judge {
     },
   })
   ajv.addSchema(document, 'document')
-  const paths = Object.keys(at(document, 'paths')).map((path) => ({ path, form: formOf(path) }))
+  // Concrete paths match before those with parameters (OpenAPI 3.1, section 4.8.8.2).
+  const paths = Object.keys(at(document, 'paths'))
+    .sort((one, other) => Number(one.includes('{')) - Number(other.includes('{')))
+    .map((path) => ({ path, form: formOf(path) }))
 
   return (method, path, answer) => {
     const [bare = ''] = path.split('?')

@@ -80,6 +80,14 @@ const DetailsSchema = Type.Object(
   {
     created_at: at,
     last_login: nullable('string', 'null if none was recorded'),
+    has_password: Type.Boolean(),
+    deactivation: Type.Union(
+      [
+        Type.Object({ reason: nullable('string', 'For superusers'), until: nullable('string', 'null: for good') }),
+        Type.Null(),
+      ],
+      { description: 'null for an active user' },
+    ),
     is_invitable: Type.Boolean({ description: 'The user has no password, so an invitation can be sent' }),
     sessions: SessionsSchema,
     oauth_accounts: AccountsSchema,
@@ -110,6 +118,10 @@ function detailsBody(
   return {
     created_at: user.createdAt.toISOString(),
     last_login: lastLoginAt?.toISOString() ?? null,
+    has_password: user.passwordHash !== null,
+    deactivation: user.isActive
+      ? null
+      : { reason: user.inactiveReason, until: user.inactiveUntil?.toISOString() ?? null },
     is_invitable: isInvitable(user),
     sessions: sessions.map(sessionBody),
     oauth_accounts: user.oauthAccounts.map(accountBody),

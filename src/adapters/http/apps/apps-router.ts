@@ -49,6 +49,8 @@ export interface MountedApps {
   readonly byName: ReadonlyMap<string, MountedApp>
   readonly page: (page: AppPage) => Reply
   readonly report: (refused: RefusedApp) => void
+  /** Whether a login is not enough to give an app one. */
+  readonly mustLogInAgain: (by: Authenticated) => boolean
   readonly clock: () => Date
 }
 
@@ -135,7 +137,7 @@ export const appsRouter: Router<UseOfApps> = {
         const by = signedIn(incoming.by)
         const signIn = (another: boolean) => signInPage(publicUrl, query, another)
         // A user who has got a second factor in this login shows it now, because the code gives a login with it.
-        const isTooWeak = by !== null && mustAskFactor(by.user, by.credential)
+        const isTooWeak = by !== null && isUnfit(by, apps)
         if (by === null || (isTooWeak && prompt === 'none')) {
           return prompt === 'none' ? refuse(back, 'login_required', 'nobody is signed in') : seeOther(signIn(false))
         }
@@ -158,7 +160,7 @@ export const appsRouter: Router<UseOfApps> = {
       async handle(incoming, { issueCode, apps }: UseOfApps) {
         const asked = authorizationRequest(new URLSearchParams(incoming.body.query), apps.byName)
         const by = signedIn(incoming.by)
-        if (by === null || mustAskFactor(by.user, by.credential)) throw new Refusal('UNAUTHORIZED')
+        if (by === null || isUnfit(by, apps)) throw new Refusal('UNAUTHORIZED')
         if (asked.type !== 'valid') throw new Refusal('APP_NOT_REGISTERED')
         if (pageFor(asked.app, by, asked.back) === 'verify') throw new Refusal('LOGIN_USER_NOT_VERIFIED')
         return { status: 200, body: { redirect_to: await codeFor(asked, by, incoming, { issueCode, apps }) } }
@@ -198,6 +200,11 @@ export const appsRouter: Router<UseOfApps> = {
 /** The login of the hosted pages, whose proof is a cookie. */
 function signedIn(by: Authenticated | null): Authenticated | null {
   return by?.backend.isForBrowsers ? by : null
+}
+
+/** Whether the user has to log in again before an app gets a login. */
+function isUnfit(by: Authenticated, { mustLogInAgain }: MountedApps): boolean {
+  return mustAskFactor(by.user, by.credential) || mustLogInAgain(by)
 }
 
 /** The page that must come before the code; `null` for none. */

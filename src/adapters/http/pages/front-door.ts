@@ -10,7 +10,11 @@ import { pageEndpoint } from './page-endpoint.ts'
 interface FrontDoor {
   readonly account: boolean
   /** The development pages, for browsers of this machine; `null` on a public service. */
-  readonly development: { readonly docs: string | null; readonly mailboxKey: string | null } | null
+  readonly development: {
+    readonly docs: string | null
+    readonly mailboxKey: string | null
+    readonly hasConsole: boolean
+  } | null
 }
 
 const policy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -61,6 +65,13 @@ ${[
   entry(`${base}/try`, 'Try', 'Every feature of a front end on one page, in plain JavaScript.'),
   development?.mailboxKey
     ? entry(`${base}${mailboxPath}?key=${development.mailboxKey}`, 'Mailbox', 'The messages of the service.')
+    : null,
+  development?.hasConsole
+    ? entry(
+        `${base}/admin`,
+        'Console',
+        'For superusers: find a person, see why, act. The command `portcullis superuser create` makes the first one.',
+      )
     : null,
   development?.docs ? entry(development.docs, 'Docs', 'Every route, with a form to call it.') : null,
 ]}

@@ -5,40 +5,80 @@ import { isLoopback } from '../../../lib/loopback.ts'
 import { Unreadable } from '../errors.ts'
 
 /** A client is an IPv4 address or an IPv6 /64, the smallest network of a subscriber. `null`: unknown. */
-export type ClientOf = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string | null
+export type ClientOf = (request: Request) => string | null
+
+type Request = Pick<IncomingMessage, 'headers' | 'socket'>
 
 /**
  * @param trustedProxies addresses and subnets of proxies, whose `X-Forwarded-For` names the client. Without this setting,
  *   requests from loopback have no client: behind a proxy on this machine, all users would count as one.
  */
 export function clientAddresses(trustedProxies: readonly string[] | undefined): ClientOf {
-  const trusted = new BlockList()
-  for (const text of trustedProxies ?? []) {
-    const subnet = parseSubnet(text)
-    if (subnet !== null) trusted.addSubnet(subnet.address, subnet.length, `ipv${subnet.version}`)
+  const addressOf = addresses(trustedProxies ?? [])
+  /** Of each connection, so that its address is parsed once. */
+  const clients = new WeakMap<Socket, string | null>()
+
+  function clientAt(request: Request): string | null {
+    const address = addressOf(request)
+    const client = isLoopback(address.address) ? null : clientOf(address)
+    clients.set(request.socket, client)
+    return client
   }
 
-  /** Of each connection, so that its address is parsed once. */
-  const peers = new WeakMap<Socket, { readonly peer: Address; readonly client: string | null }>()
+  return (request) => {
+    if (trustedProxies !== undefined) return clientOf(addressOf(request))
+    const known = clients.get(request.socket)
+    return known === undefined ? clientAt(request) : known
+  }
+}
 
-  function peerAt(socket: Socket) {
+/**
+ * Tells whether the client of a request has one of these addresses or subnets. An empty list admits all.
+ *
+ * @param trustedProxies as in `clientAddresses`; without it, the client is the peer of the connection
+ */
+export function admitting(
+  subnets: readonly string[],
+  trustedProxies: readonly string[] | undefined,
+): (request: Request) => boolean {
+  if (subnets.length === 0) return () => true
+  const [listed, addressOf] = [blockListOf(subnets), addresses(trustedProxies ?? [])]
+  return (request) => {
+    const { address, version } = addressOf(request)
+    return listed.check(address, `ipv${version}`)
+  }
+}
+
+function blockListOf(subnets: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const text of subnets) {
+    const subnet = parseSubnet(text)
+    if (subnet !== null) list.addSubnet(subnet.address, subnet.length, `ipv${subnet.version}`)
+  }
+  return list
+}
+
+/** The peer of the connection, or what trusted proxies name in its place. */
+function addresses(trustedProxies: readonly string[]): (request: Request) => Address {
+  const trusted = blockListOf(trustedProxies)
+  const peers = new WeakMap<Socket, Address>()
+
+  function peerAt(socket: Socket): Address {
     const peer = peerOf(socket)
-    const known = { peer, client: isLoopback(peer.address) ? null : clientOf(peer) }
-    peers.set(socket, known)
-    return known
+    peers.set(socket, peer)
+    return peer
   }
 
   return ({ headers, socket }) => {
-    const { peer, client: ofPeer } = peers.get(socket) ?? peerAt(socket)
-    if (trustedProxies === undefined) return ofPeer
+    let client = peers.get(socket) ?? peerAt(socket)
+    if (trustedProxies.length === 0) return client
     const forwarded = String(headers['x-forwarded-for'] ?? '').split(',') // Node joins several headers by commas
-    let client = peer
     while (trusted.check(client.address, `ipv${client.version}`)) {
       const next = parseAddress(forwarded.pop() ?? '')
       if (next === null) break
       client = next
     }
-    return clientOf(client)
+    return client
   }
 }
 

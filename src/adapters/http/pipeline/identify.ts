@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Authenticate, Authenticated } from '../../../application/sign-in/authenticate.ts'
 import { Unauthenticated } from '../errors.ts'
 import type { RemoveRepeated } from '../transports/cookie-scopes.ts'
-import { type HttpBackend, presentedBy, refuseForeign } from '../transports/http-backend.ts'
+import { type HttpBackend, isSafe, presentedBy, refuseForeign } from '../transports/http-backend.ts'
 
 interface IdentifyNeeds {
   readonly authenticate: Pick<Authenticate, 'execute'>
@@ -15,9 +15,6 @@ interface IdentifyNeeds {
 /** Returns the user of a request. Throws `UNAUTHORIZED`, or `FORBIDDEN` for a page of another origin. */
 export type Identify = (request: Pick<IncomingMessage, 'method' | 'headers'>) => Promise<Authenticated>
 
-/** RFC 9110 section 9.2.1: these methods change nothing, so pages of other origins may send them. */
-const safeMethods: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
-
 export function identifying({ authenticate, backends, ownOrigins, removeRepeated }: IdentifyNeeds): Identify {
   const ambient = new Set(backends.filter(({ transport }) => transport.isAmbient).map(({ name }) => name))
   const cookies = backends.flatMap(({ transport }) => transport.clear().cookies ?? [])
@@ -25,7 +22,7 @@ export function identifying({ authenticate, backends, ownOrigins, removeRepeated
   return async ({ method, headers }) => {
     const by = await authenticate.execute(presentedBy(headers, backends))
     if (by === null) throw new Unauthenticated(await removeRepeated(headers.cookie, cookies))
-    if (ambient.has(by.backend.name) && !safeMethods.has(method)) refuseForeign(headers, ownOrigins)
+    if (ambient.has(by.backend.name) && !isSafe(method)) refuseForeign(headers, ownOrigins)
     return by
   }
 }

@@ -7,6 +7,7 @@ import { Refusal } from '../../../domain/refusal.ts'
 import { type ClientTraits, unknownTraits } from '../../../domain/session.ts'
 import { acceptedLanguages } from '../../../lib/languages.ts'
 import { leadsToLoopback } from '../../../lib/loopback.ts'
+import type { Administration } from '../admin/administration.ts'
 import { readBody } from '../body/read-body.ts'
 import type { Endpoint, Mounted } from '../endpoint.ts'
 import { errorReply } from '../errors.ts'
@@ -128,6 +129,7 @@ export interface RoutesNeeds {
   readonly fieldRules: FieldRules
   readonly formed: (answer: () => Promise<Reply>) => Promise<Reply>
   readonly removeRepeated: RemoveRepeated
+  readonly administration: Administration
 }
 
 /** For routes that belong to no tenant. */
@@ -146,6 +148,7 @@ export const ofNoTenant: RoutesNeeds = {
   fieldRules: noFieldRules,
   formed: (answer) => answer(),
   removeRepeated: async () => [],
+  administration: { reachesConsole: () => false, requireSuperuser() {}, mustLogInAgain: () => false },
 }
 
 /** @param use the use cases of the router */
@@ -170,13 +173,17 @@ function answerOf<Use>(
 
   async function check(ctx: Context, params: Readonly<Record<string, string>>): Promise<Reply> {
     if (endpoint.isLocal && !isFromThisMachine(ctx)) throw new Refusal('NOT_FOUND')
+    if (endpoint.isOfConsole && !needs.administration.reachesConsole(ctx.req)) throw new Refusal('NOT_FOUND')
     const caller = needs.callerOf(ctx.req)
     ctx.state.client = caller.client
     const raw = readFields === null ? null : await readBody(ctx, encoding)
 
     const by = access === 'public' ? null : await identify(ctx)
     refusePages(ctx.req.headers)
-    if (access === 'superuser' && !by?.user.isSuperuser) throw new Refusal('FORBIDDEN')
+    if (access === 'superuser') {
+      if (!by?.user.isSuperuser) throw new Refusal('FORBIDDEN')
+      needs.administration.requireSuperuser(by, ctx.req)
+    }
     if (requiresVerification && by?.user.isVerified === false) throw new Refusal('FORBIDDEN')
 
     // The casts are safe: `endpoint` checked the types of target and handle against access, body and target.

@@ -13,6 +13,11 @@ export interface HttpBackend extends Backend {
   readonly transport: Transport
 }
 
+/** RFC 9110 section 9.2.1: these methods change nothing, so pages of other origins may send them. */
+const safeMethods: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
+
+export const isSafe = (method: string | undefined): boolean => safeMethods.has(method)
+
 interface Answering {
   /** Whether a route takes the second factor. */
   readonly hasFactors: boolean

@@ -122,6 +122,8 @@ function* judgePages(settings: Settings): Generator<Objection> {
       'needs an enabled backend with a cookie, and the router users; if that has requiresVerification, the backend needs it, too'
     yield ['pages.enabled', message, ['backends', 'routers']]
   }
+  if (settings.admin.enabled && !enabled)
+    yield ['admin.enabled', 'needs the account pages, by which superusers sign in', ['pages.enabled']]
   if (logo !== null && !/\.(svg|png|jpg|webp)$/.test(logo))
     yield ['pages.logo', 'must end in .svg, .png, .jpg or .webp']
 }

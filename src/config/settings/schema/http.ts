@@ -2,6 +2,12 @@ import Type from 'typebox'
 import { parseSubnet } from '../../../adapters/http/pipeline/client-address.ts'
 import { address, enabled, frontEnd, host, seconds } from './fields.ts'
 
+const subnet = () =>
+  Type.Refine(
+    Type.String({ expects: 'an IP address or a subnet (10.0.0.7, 10.0.0.0/8, 2001:db8::/32)' }),
+    (text) => parseSubnet(text) !== null,
+  )
+
 export const http = Type.Object({
   host: host('Address to listen on; `0.0.0.0` or `::` for all.'),
   port: Type.Integer({
@@ -35,17 +41,11 @@ export const http = Type.Object({
     },
   ),
   trustedProxies: Type.Optional(
-    Type.Array(
-      Type.Refine(
-        Type.String({ expects: 'an IP address or a subnet (10.0.0.7, 10.0.0.0/8, 2001:db8::/32)' }),
-        (text) => parseSubnet(text) !== null,
-      ),
-      {
-        otherwise: 'not set: requests from loopback have no limits by client',
-        description:
-          'Addresses and subnets of the proxies in front of the service, whose `X-Forwarded-For` names the client (`docs/limits.md`). Without a proxy, set `[]`.',
-      },
-    ),
+    Type.Array(subnet(), {
+      otherwise: 'not set: requests from loopback have no limits by client',
+      description:
+        'Addresses and subnets of the proxies in front of the service, whose `X-Forwarded-For` names the client (`docs/limits.md`). Without a proxy, set `[]`.',
+    }),
   ),
   maxConnections: Type.Integer({
     minimum: 1,
@@ -110,4 +110,30 @@ export const tryPage = Type.Object({
         "Serves `/try`, a page to try the service (`examples/browser`), to browsers on this machine. A request with another `Host`, with `Forwarded` or `X-Forwarded-*`, by HTTP/1.0, or without `Connection: keep-alive` gets 404. Browsers send it; for curl, give `-H 'Connection: keep-alive'`.",
     }),
   ),
+})
+
+/** The console for superusers. */
+export const admin = Type.Object({
+  enabled: Type.Optional(
+    Type.Boolean({
+      otherwise: 'on where the account pages are on, and the host and the public URL are loopback',
+      description:
+        'Serves the console for superusers at `/admin`, and its routes. Then changes by superusers with a cookie need a recent login, and at a public address all their requests with a cookie need a second factor (`docs/console.md`).',
+    }),
+  ),
+  host: host('Address of `admin.port`.'),
+  port: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 65_535,
+      otherwise: 'none: the console is at `http.port`',
+      description:
+        'Port for a network of your own. It has everything that `http.port` has, and the console only there. `0` picks a free port and logs it.',
+    }),
+  ),
+  allow: Type.Array(subnet(), {
+    default: [],
+    description:
+      'Addresses and subnets that may use the console and the routes for superusers; others get 404 and 403. Empty: all. Behind a proxy, set `http.trustedProxies`, too.',
+  }),
 })

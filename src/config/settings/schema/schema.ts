@@ -13,7 +13,7 @@ import type { strategies } from '../../plugins/strategies.ts'
 import type { transports } from '../../plugins/transports.ts'
 import { events, handlers, mail } from './deliveries.ts'
 import { prefix, seconds } from './fields.ts'
-import { docs, http, logs, metrics, tryPage } from './http.ts'
+import { admin, docs, http, logs, metrics, tryPage } from './http.ts'
 import { backendsSchema, type mounting, providersSchema, routersSchema, storeSchema } from './plugins.ts'
 import { limits, passwords, security, tokens, users, verification } from './security.ts'
 import { isGroup } from './tree.ts'
@@ -144,6 +144,7 @@ const common = {
   docs,
   try: tryPage,
   pages: Type.Object(pageOptions),
+  admin,
   compat: Type.Object({ ...compatOptions, ...formerOptions }),
 }
 
@@ -152,6 +153,7 @@ export const tenantSchema = Type.Object({
   hosts: tenantHosts,
   ...Type.Omit(Type.Object(common), ['events', 'logs', 'metrics', 'docs']).properties,
   http: Type.Pick(http, ['publicUrl', 'allowedOrigins', 'allowedHeaders']),
+  admin: Type.Pick(admin, ['enabled', 'allow']),
   passwords: Type.Omit(passwords, ['maxWaitSeconds', 'concurrency']),
 })
 
@@ -230,6 +232,7 @@ export interface Settings
   /** The folder of templates is an absolute path. */
   readonly mail: Sections<'mail'>['mail'] & { readonly url: string }
   readonly try: Readonly<{ enabled: boolean }>
+  readonly admin: Sections<'admin'>['admin'] & { readonly enabled: boolean }
   readonly pages: Readonly<{
     enabled: boolean
     name: string | null

@@ -1,0 +1,99 @@
+import type { Details, Found } from './answers.ts'
+import { ask } from './ask.ts'
+import { button, element, filled, leave, say, site, texts } from './page.ts'
+import { attempt, person, request } from './requests.ts'
+
+type Name = keyof typeof texts.acts
+
+interface Act {
+  readonly name: Name
+  readonly isDangerous?: boolean
+  readonly fields?: Parameters<typeof ask>[0]['fields']
+  /** Whether the address has to be typed. */
+  readonly isTyped?: boolean
+  readonly send: (values: Readonly<Record<string, string>>) => Promise<unknown>
+}
+
+/** The buttons for everything that can be done with a person. Each asks first, and names the person. */
+export function actsOn(user: Found, details: Details, again: () => Promise<void>): HTMLElement {
+  const buttons = actsFor(user, details).map((act) =>
+    button(texts.acts[act.name], act.isDangerous ? 'quiet danger' : 'quiet', () => perform(act, user, again)),
+  )
+  return element('div', { class: 'acts' }, ...buttons)
+}
+
+async function perform(act: Act, { email }: Found, again: () => Promise<void>): Promise<void> {
+  const { name, isDangerous, fields, isTyped = false, send } = act
+  const values = await ask({
+    text: filled(texts.ask[name], { email }),
+    button: texts.acts[name].replace(' …', ''),
+    ...(isDangerous && { isDangerous }),
+    ...(fields && { fields }),
+    ...(isTyped && { typed: email }),
+  })
+  if (values === null) return
+  const isDone = await attempt(async () => {
+    await send(values)
+    return true
+  })
+  if (isDone === null) return
+  const done = filled(texts.done[name], { email })
+  if (name === 'delete') {
+    leave(done)
+    location.hash = '#/people'
+    return
+  }
+  await again()
+  say(done)
+}
+
+function actsFor(user: Found, { factors, is_invitable }: Details): readonly Act[] {
+  const { is_active: isActive, is_verified: isVerified, is_superuser: isSuperuser, email } = user
+  const path = person(user.id)
+  const change = (json: object) => request('PATCH', path, { json })
+  const hasFactor = factors.totp !== null || factors.passkeys.length > 0
+  const sendReset: Act = {
+    name: 'sendReset',
+    send: () => request('POST', `${site.resetPassword}/forgot-password`, { json: { email } }),
+  }
+  const sendVerification: Act = {
+    name: 'sendVerification',
+    send: () => request('POST', `${site.verify}/request-verify-token`, { json: { email } }),
+  }
+  const deactivate: Act = {
+    name: 'deactivate',
+    isDangerous: true,
+    fields: {
+      reason: { label: texts.ask.reason },
+      until: { label: texts.ask.until, type: 'datetime-local' },
+    },
+    send: ({ reason = '', until = '' }) =>
+      change({
+        is_active: false,
+        ...(reason !== '' && { reason }),
+        ...(until !== '' && { until: new Date(until).toISOString() }),
+      }),
+  }
+  const factorReset = `${site.factors}/${encodeURIComponent(user.id)}/factors/reset`
+  return [
+    ...(isActive ? [] : [{ name: 'activate', send: () => change({ is_active: true }) } as const]),
+    ...(site.sendsMail && isActive && is_invitable
+      ? [{ name: 'invite', send: () => request('POST', `${path}/invite`) } as const]
+      : []),
+    ...(site.resetPassword !== null && isActive ? [sendReset] : []),
+    ...(site.verify !== null && isActive && !isVerified ? [sendVerification] : []),
+    ...(isVerified ? [] : [{ name: 'verify', send: () => change({ is_verified: true }) } as const]),
+    { name: 'endLogins', send: () => request('DELETE', `${path}/sessions`) },
+    ...(hasFactor && site.factors !== null && factors.reset_at === null
+      ? [{ name: 'resetFactors', isDangerous: true, send: () => request('POST', factorReset) } as const]
+      : []),
+    ...(factors.reset_at !== null && site.factors !== null
+      ? [{ name: 'keepFactors', send: () => request('DELETE', factorReset) } as const]
+      : []),
+    isSuperuser
+      ? { name: 'unmakeSuperuser', isDangerous: true, send: () => change({ is_superuser: false }) }
+      : { name: 'makeSuperuser', isDangerous: true, send: () => change({ is_superuser: true }) },
+    ...(isActive ? [deactivate] : []),
+    { name: 'delete', isDangerous: true, isTyped: true, send: () => request('DELETE', path) },
+  ]
+}

@@ -1,0 +1,79 @@
+import { showDeliveries } from './deliveries.ts'
+import { base, byId, data, element, filled, sayWhatWasLeft, show, site, texts } from './page.ts'
+import { showPeople } from './people.ts'
+import { showAddress, showPerson } from './person.ts'
+import { attempt, Problem, request, signInAddress } from './requests.ts'
+import { showState } from './state.ts'
+
+interface Me {
+  readonly email: string
+  readonly is_superuser: boolean
+}
+
+/** The page of somebody who may not go on. */
+function showGate(text: string, href: string, link: string): void {
+  byId('views').hidden = true
+  show(
+    texts.gate.title,
+    element('p', {}, data(text)),
+    element('p', {}, element('a', { class: 'button', href }, link)),
+    element('p', { class: 'hint' }, texts.gate.firstSuperuser),
+  )
+}
+
+function showGateFor(code: string): void {
+  const { secondFactor, secondFactorButton, signIn, signInButton } = texts.gate
+  const back = new URLSearchParams({ return_to: location.href })
+  if (code === 'SECOND_FACTOR_REQUIRED') showGate(secondFactor, `${base}/account/factors?${back}`, secondFactorButton)
+  else showGate(signIn, signInAddress(), signInButton)
+}
+
+addEventListener('gate', (event) => showGateFor((event as CustomEvent<string>).detail)) // safe: `attempt` sends it
+
+/** A fragment that somebody has changed may be no text. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return ''
+  }
+}
+
+/** Shows what the fragment of the address names. */
+async function showView(): Promise<void> {
+  const [path = '', query = ''] = location.hash.slice(1).split('?')
+  const [, view = '', subject = ''] = path.split('/')
+  for (const link of document.querySelectorAll('#views a')) {
+    const isCurrent = link.getAttribute('href') === `#/${['person', 'address', ''].includes(view) ? 'people' : view}`
+    if (isCurrent) link.setAttribute('aria-current', 'page')
+    else link.removeAttribute('aria-current')
+  }
+  sayWhatWasLeft()
+  if (view === 'person') return await showPerson(decoded(subject))
+  if (view === 'address') return await showAddress(decoded(subject))
+  if (view === 'deliveries') return await showDeliveries()
+  if (view === 'state') return await showState()
+  showPeople(new URLSearchParams(query))
+}
+
+async function begin(): Promise<void> {
+  const me = await request<Me>('GET', `${site.users}/me`)
+  if (!me.is_superuser) {
+    return showGate(filled(texts.gate.notSuperuser, { email: me.email }), signInAddress(), texts.gate.signInButton)
+  }
+  const account = byId('own-account')
+  account.replaceChildren(data(me.email))
+  account.hidden = false
+  byId('views').hidden = false
+  addEventListener('hashchange', () => void attempt(showView))
+  await showView()
+}
+
+await attempt(async () => {
+  try {
+    await begin()
+  } catch (problem) {
+    if (problem instanceof Problem && problem.status === 401) return showGateFor(problem.code)
+    throw problem
+  }
+})

@@ -1,0 +1,92 @@
+import { dateText } from '../../../../../lib/date-text.ts'
+import { element, filled } from '../../browser/dom.ts'
+import type { ConsoleData } from '../console-data.ts'
+
+export { element, filled }
+
+// Safe: the service writes the data into the page.
+export const { base, site, texts } = JSON.parse(document.body.dataset.page ?? '{}') as ConsoleData
+
+/** An element of the page. Its id is part of our own markup, so its absence is a fault. */
+export function byId(id: string): HTMLElement {
+  const found = document.getElementById(id)
+  if (found === null) throw new Error(`the page has no #${id}`)
+  return found
+}
+
+/** Shows a message, which screen readers read out, and perhaps a link. */
+export function say(text: string, tone: 'good' | 'bad' = 'good', ...more: HTMLElement[]): void {
+  byId('message').replaceChildren(text, ...more)
+  byId('message').className = tone
+}
+
+let left = ''
+
+/** Leaves a message for the next view. */
+export function leave(text: string): void {
+  left = text
+}
+
+/** Shows the message that the view before has left. */
+export function sayWhatWasLeft(): void {
+  say(left)
+  left = ''
+}
+
+/** Text of people, such as an address: its direction stays within it. */
+export const data = (text: string, name = 'span'): HTMLElement => element(name, { class: 'data', dir: 'auto' }, text)
+
+export const time = (text: string): string => dateText(new Date(text), document.documentElement.lang)
+
+export function badge(text: string, tone = ''): HTMLElement {
+  return element('span', { class: `badge ${tone}` }, text)
+}
+
+export function button(text: string, look: string, act: () => Promise<void> | void): HTMLElement {
+  const made = element('button', { type: 'button', class: look }, text)
+  made.addEventListener('click', async () => {
+    if (made.getAttribute('aria-busy') === 'true') return
+    made.setAttribute('aria-busy', 'true')
+    await act()
+    made.removeAttribute('aria-busy')
+  })
+  return made
+}
+
+/** A section with a heading. */
+export function section(title: string, ...content: (Node | string)[]): HTMLElement {
+  return element('section', {}, element('h2', {}, title), ...content)
+}
+
+/** Rows, or the text for none. */
+export function rows(all: readonly HTMLElement[], none: string): HTMLElement {
+  return all.length === 0 ? element('p', { class: 'hint' }, none) : element('ul', { class: 'rows' }, ...all)
+}
+
+/** A list of names and values; values that are `null` are left out. */
+export function facts(all: Readonly<Record<string, Node | string | null>>): HTMLElement {
+  const list = element('dl', {})
+  for (const [name, value] of Object.entries(all)) {
+    if (value !== null) list.append(element('dt', {}, name), element('dd', {}, value))
+  }
+  return list
+}
+
+/** A field with a label. */
+export function field(
+  label: string,
+  attributes: Readonly<Record<string, string>>,
+  look = '',
+): readonly [HTMLElement, HTMLInputElement] {
+  const id = `field-${attributes.name}`
+  const input = element('input', { id, autocomplete: 'off', spellcheck: 'false', ...attributes }) as HTMLInputElement // safe: it is an input
+  return [element('div', { class: `field ${look}` }, element('label', { for: id }, label), input), input]
+}
+
+/** Replaces the view, and takes the focus to its heading. */
+export function show(title: Node | string, ...content: (Node | string)[]): void {
+  const heading = element('h1', { tabindex: '-1' }, title)
+  byId('view').replaceChildren(heading, ...content)
+  document.title = `${heading.textContent} – ${site.brand}`
+  heading.focus()
+}

@@ -1,0 +1,18 @@
+import type { Found } from './answers.ts'
+import { badge, element, texts } from './page.ts'
+
+/** What is unusual about a person. */
+export function badges({ is_active, is_verified, is_superuser }: Found): HTMLElement {
+  return element(
+    'span',
+    { class: 'badges' },
+    ...(is_active ? [] : [badge(texts.flags.inactive, 'bad')]),
+    ...(is_verified ? [] : [badge(texts.flags.unverified, 'warn')]),
+    ...(is_superuser ? [badge(texts.flags.superuser, 'good')] : []),
+  )
+}
+
+/** For a section with people, such as the owner of a delivery. */
+export function linkTo(id: string): HTMLElement {
+  return element('a', { href: `#/person/${encodeURIComponent(id)}` }, texts.deliveries.person)
+}

@@ -1,0 +1,171 @@
+import { actsOn } from './acts.ts'
+import type { Details, Explanation, Found, Session } from './answers.ts'
+import { ask } from './ask.ts'
+import { deliveryRow } from './deliveries.ts'
+import { badge, button, data, element, facts, filled, rows, say, section, show, site, texts, time } from './page.ts'
+import { lastSearch } from './people.ts'
+import { badges } from './person-marks.ts'
+import { attempt, Problem, person, request } from './requests.ts'
+import { proofs, whySection } from './why.ts'
+
+/** Everything about a person, and the acts. */
+export async function showPerson(id: string): Promise<void> {
+  const found = await attempt(() => load(id))
+  if (found === null) return show(texts.person.about, backLink())
+  if (found === 'gone') return show(texts.person.gone, backLink())
+  const [user, details, explanation] = found
+  const again = (): Promise<void> => showPerson(id)
+  const onTheWay = details.deliveries.map((one) => deliveryRow(one, again, null))
+  show(
+    data(user.email),
+    element('p', { class: 'line' }, backLink(), badges(user)),
+    element(
+      'div',
+      { class: 'cards' },
+      whySection(explanation),
+      section(texts.person.acts, actsOn(user, details, again)),
+      aboutSection(user, details),
+      factorSection(details),
+      sessionSection(user, details, again),
+      linkSection(details),
+      section(texts.person.mail, rows(onTheWay, texts.person.noMail)),
+      tokenSection(details),
+      ...proofs(explanation),
+    ),
+  )
+}
+
+async function load(id: string): Promise<readonly [Found, Details, Explanation] | 'gone'> {
+  try {
+    const user = await request<Found>('GET', person(id))
+    const [details, explanation] = await Promise.all([
+      request<Details>('GET', `${person(id)}/details`),
+      explain(user.email),
+    ])
+    return [user, details, explanation]
+  } catch (problem) {
+    if (problem instanceof Problem && problem.status === 404) return 'gone'
+    throw problem
+  }
+}
+
+/** Why somebody with this address cannot log in, who may have no account. */
+export async function showAddress(email: string): Promise<void> {
+  const explanation = await attempt(() => explain(email))
+  if (explanation === null) return show(data(email), backLink())
+  const cards = element('div', { class: 'cards' }, whySection(explanation), ...proofs(explanation))
+  show(data(email), element('p', {}, backLink()), cards)
+}
+
+function explain(email: string): Promise<Explanation> {
+  return request<Explanation>('GET', `${site.users}/explain?${new URLSearchParams({ email })}`)
+}
+
+const backLink = (): HTMLElement => element('a', { href: lastSearch() }, `← ${texts.person.back}`)
+
+function aboutSection(user: Found, details: Details): HTMLElement {
+  const { person: words } = texts
+  const known = ['id', 'email', 'is_active', 'is_superuser', 'is_verified', 'created_at', 'last_login']
+  const own = Object.entries(user).filter(([name]) => !known.includes(name))
+  return section(
+    words.about,
+    facts({
+      [words.id]: data(user.id),
+      [words.password]: details.has_password ? texts.yes : texts.no,
+      [words.access]: user.is_active ? texts.flags.active : accessOf(details),
+      [words.created]: time(details.created_at),
+      [words.lastLogin]: details.last_login === null ? words.never : time(details.last_login),
+      ...Object.fromEntries(own.map(([name, value]) => [name, data(textOf(value))])),
+    }),
+  )
+}
+
+function accessOf({ deactivation }: Details): HTMLElement {
+  const { reason, until } = deactivation ?? { reason: null, until: null }
+  const parts = [
+    texts.flags.inactive,
+    ...(until === null ? [] : [filled(texts.person.until, { time: time(until) })]),
+    ...(reason === null ? [] : [filled(texts.person.reason, { reason })]),
+  ]
+  return data(parts.join(' · '))
+}
+
+function textOf(value: unknown): string {
+  if (value === null || value === undefined) return '–'
+  if (typeof value === 'boolean') return value ? texts.yes : texts.no
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+function factorSection({ factors }: Details): HTMLElement {
+  const { totp, passkeys, recovery_codes: codes, reset_at: resetAt } = factors
+  const row = (name: string, at: string, own = ''): HTMLElement =>
+    element(
+      'li',
+      {},
+      element('div', {}, name, ' ', data(own)),
+      element('span', { class: 'hint' }, filled(texts.person.since, { time: time(at) })),
+    )
+  const all = [
+    ...(totp === null ? [] : [row(texts.person.totp, totp.added_at)]),
+    ...passkeys.map(({ name, added_at }) => row(texts.person.passkey, added_at, name)),
+  ]
+  const left = filled(texts.person.codes, { count: String(codes) })
+  return section(
+    texts.person.factors,
+    rows(all, texts.person.noFactors),
+    ...(all.length === 0 ? [] : [element('p', { class: 'hint' }, left)]),
+    ...(resetAt === null ? [] : [element('p', {}, filled(texts.person.resetAt, { time: time(resetAt) }))]),
+  )
+}
+
+function sessionSection(user: Found, { sessions }: Details, again: () => Promise<void>): HTMLElement {
+  const row = (one: Session): HTMLElement => {
+    const name = [one.browser, one.system, one.network].filter((part) => part !== null).join(', ')
+    const times = [
+      filled(texts.person.lastUsed, { time: time(one.last_used_at) }),
+      filled(texts.person.signedIn, { time: time(one.created_at) }),
+    ]
+    const end = button(texts.person.endSession, 'quiet', async () => {
+      const text = filled(texts.ask.endSession, { email: user.email })
+      if ((await ask({ text, button: texts.person.endSession })) === null) return
+      const path = `${person(user.id)}/sessions/${encodeURIComponent(one.id)}`
+      const isDone = await attempt(async () => {
+        await request('DELETE', path)
+        return true
+      })
+      if (isDone === null) return
+      await again()
+      say(texts.done.endSession)
+    })
+    const about = element(
+      'div',
+      {},
+      data(name || texts.person.unknownBrowser),
+      ' ',
+      ...(one.level === 2 ? [badge(texts.person.level, 'good')] : []),
+      element('p', { class: 'hint' }, times.join(' · ')),
+    )
+    return element('li', {}, about, end)
+  }
+  return section(texts.person.sessions, rows(sessions.map(row), texts.person.noSessions))
+}
+
+function linkSection({ oauth_accounts: accounts }: Details): HTMLElement {
+  const all = accounts.map(({ oauth_name, account_email }) =>
+    element('li', {}, element('div', {}, oauth_name), data(account_email)),
+  )
+  return section(texts.person.links, rows(all, texts.person.noLinks))
+}
+
+function tokenSection({ tokens }: Details): HTMLElement {
+  const purposes: Readonly<Record<string, string>> = texts.purposes
+  const all = tokens.map(({ purpose, expires_at }) =>
+    element(
+      'li',
+      {},
+      element('div', {}, purposes[purpose] ?? purpose),
+      element('span', { class: 'hint' }, filled(texts.person.until, { time: time(expires_at) })),
+    ),
+  )
+  return section(texts.person.tokens, rows(all, texts.person.noTokens))
+}

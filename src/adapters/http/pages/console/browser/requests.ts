@@ -1,0 +1,74 @@
+import { base, element, filled, say, site, texts } from './page.ts'
+
+/** A refusal of the service. */
+export class Problem extends Error {
+  readonly status: number
+  readonly code: string
+  constructor(status: number, code: string, message: string) {
+    super(message)
+    this.status = status
+    this.code = code
+  }
+}
+
+/** Resolves to the JSON body, or `null` without one. Throws a `Problem` if the status is not a success. */
+export async function request<Body = null>(
+  method: string,
+  path: string,
+  { json, signal }: { readonly json?: object; readonly signal?: AbortSignal } = {},
+): Promise<Body> {
+  const init: RequestInit = { method, credentials: 'same-origin', ...(signal && { signal }) }
+  if (json !== undefined) {
+    init.headers = { 'Content-Type': 'application/json' }
+    init.body = JSON.stringify(json)
+  }
+  const response = await fetch(base + path, init).catch((thrown: unknown) => {
+    if (signal?.aborted) throw thrown
+    throw new Problem(0, '', texts.unreachable)
+  })
+  const isJson = response.headers.get('Content-Type')?.startsWith('application/json') ?? false
+  const content = isJson ? await response.json() : null
+  if (response.ok) return content
+  throw problemOf(response.status, content?.detail)
+}
+
+function problemOf(status: number, detail: unknown): Problem {
+  if (Array.isArray(detail)) {
+    const field = detail.map(({ loc, msg }) => `${loc.at(-1)}: ${msg}`).join('; ')
+    return new Problem(status, 'invalid', filled(texts.invalid, { field }))
+  }
+  const { code, reason } = (typeof detail === 'object' && detail !== null ? detail : { code: detail }) as {
+    code?: unknown
+    reason?: unknown
+  }
+  const known = String(code ?? '')
+  const errors: Readonly<Record<string, string>> = texts.errors
+  const text = Object.hasOwn(errors, known) ? (errors[known] ?? '') : ''
+  const words = filled(texts.other, { status: String(status), code: known })
+  return new Problem(status, known, [text || words, ...(typeof reason === 'string' ? [reason] : [])].join(' '))
+}
+
+/** The address of the sign-in, which asks again also if somebody is signed in, and leads back to what is shown now. */
+export function signInAddress(): string {
+  return `${base}/account/sign-in?another&${new URLSearchParams({ return_to: location.href })}`
+}
+
+/** Shows the refusal of `act` as the message of the page. Resolves to `null` then. */
+export async function attempt<R>(act: () => Promise<R>): Promise<R | null> {
+  try {
+    return await act()
+  } catch (problem) {
+    if (!(problem instanceof Problem)) throw problem
+    if (problem.status === 401 || problem.code === 'SECOND_FACTOR_REQUIRED') {
+      dispatchEvent(new CustomEvent('gate', { detail: problem.code }))
+      return null
+    }
+    const again =
+      problem.code === 'FRESH_LOGIN_REQUIRED' ? [element('a', { href: signInAddress() }, texts.signInAgain)] : []
+    say(problem.message, 'bad', ...again)
+    return null
+  }
+}
+
+/** The path of a person. An id has letters, digits and dashes; `..` would be another path. */
+export const person = (id: string): string => `${site.users}/${/^[\w-]+$/.test(id) ? id : 'nobody'}`

@@ -1,0 +1,25 @@
+import type { Texts } from './texts/en.ts'
+
+/** The paths of the tenant, as the console shows them. The prefix of a disabled router is `null`. */
+export interface ConsoleSite {
+  readonly brand: string
+  /** The path of the image of the account pages. */
+  readonly icon: string
+  /** The prefix of the cookie backend. */
+  readonly login: string
+  readonly users: string
+  readonly resetPassword: string | null
+  readonly verify: string | null
+  readonly factors: string | null
+  readonly sendsMail: boolean
+  /** Whether the console is at another port than the service. */
+  readonly hasOwnPort: boolean
+}
+
+/** The data of the console for its script. */
+export interface ConsoleData {
+  /** The path of the tenant, such as `/t/acme`; empty without one. */
+  readonly base: string
+  readonly site: ConsoleSite
+  readonly texts: Texts
+}

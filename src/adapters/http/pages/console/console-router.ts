@@ -1,0 +1,58 @@
+import { basePathOf } from '../../../../lib/base-path.ts'
+import { bestLanguage } from '../../../../lib/languages.ts'
+import type { Router } from '../../endpoint.ts'
+import { html } from '../html.ts'
+import { documentOf, pageReply, redirectHome, scriptedPagePolicy } from '../html-page.ts'
+import { builtFile, pageEndpoint } from '../page-endpoint.ts'
+import type { ConsoleData, ConsoleSite } from './console-data.ts'
+import { de } from './texts/de.ts'
+import { en, type Texts } from './texts/en.ts'
+
+const languages: Readonly<Record<string, Texts>> = { en, de }
+
+/** No script can turn text into markup or code, even by mistake (W3C Trusted Types). */
+const policy = `${scriptedPagePolicy()}; require-trusted-types-for 'script'; trusted-types 'none'`
+
+/** The console for superusers. It calls only public routes, so curl can do whatever it does. */
+export function consoleRouter(site: ConsoleSite, publicUrl: string): Router<unknown> {
+  const base = basePathOf(publicUrl)
+  const endpoints = [
+    pageEndpoint('/admin', (incoming) => {
+      // At a port of its own, it may have any name.
+      const redirect = site.hasOwnPort ? null : redirectHome(publicUrl, '/admin', incoming)
+      if (redirect !== null) return redirect
+      const texts = languages[bestLanguage(incoming.languages, Object.keys(languages)) ?? 'en'] ?? en
+      return pageReply(consolePage({ base, site, texts }), policy, { language: texts.language })
+    }),
+    builtFile('/admin/console.js'),
+    builtFile('/admin/admin.css'),
+  ]
+  return { tag: 'pages', endpoints: endpoints.map((one) => ({ ...one, isOfConsole: true })) }
+}
+
+function consolePage(data: ConsoleData): string {
+  const { base, site, texts } = data
+  const head = {
+    title: `${texts.title} – ${site.brand}`,
+    icon: `${base}${site.icon}`,
+    styles: [`${base}/admin/admin.css`],
+    script: `${base}/admin/console.js`,
+    language: texts.language,
+  }
+  const link = (view: string, text: string) => html`<a href="#${view}">${text}</a>`
+  const body = html`<body data-page="${JSON.stringify(data)}">
+<header>
+<b class="brand">${site.brand}</b>
+<nav id="views" aria-label="${texts.title}" hidden>
+${[link('/people', texts.views.people), link('/deliveries', texts.views.deliveries), link('/state', texts.views.state)]}
+</nav>
+<a id="own-account" href="${base}/account" hidden></a>
+</header>
+<main>
+<p id="message" role="status"></p>
+<noscript><p>${texts.noScript}</p></noscript>
+<div id="view"><p>${texts.loading}</p></div>
+</main>
+</body>`
+  return documentOf(head, body)
+}

@@ -1,0 +1,190 @@
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+import { de } from '../../src/adapters/http/pages/console/texts/de.ts'
+import { en, type Texts } from '../../src/adapters/http/pages/console/texts/en.ts'
+import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browser/browser.ts'
+import { type WatchedPage, watchedPage } from '../support/browser/watched-page.ts'
+import { call, goodPassword, logIn } from '../support/http/client.ts'
+import { enrol } from '../support/scenes/enrol.ts'
+import { startTestService, type TestService } from '../support/services/service.ts'
+
+const hostile = ['<img src=x onerror=document.title=1>', "=cmd|' /C calc'!A0", '\u202Eevil\u2066', 'x'.repeat(200)]
+const env = {
+  PORTCULLIS_ROUTERS__FACTORS__ENABLED: 'true',
+  PORTCULLIS_MAIL__URL: 'mailbox:',
+  PORTCULLIS_USERS__FIELDS__HANDLE__TYPE: 'string',
+  PORTCULLIS_USERS__FIELDS__HANDLE__UNIQUE: 'true',
+  PORTCULLIS_USERS__FIELDS__HANDLE__AT_REGISTRATION: 'optional',
+}
+
+describe('the console in a browser', () => {
+  let service: TestService
+  let browser: TestBrowser
+  let watched: WatchedPage
+  let page: Page
+  let late = 0
+
+  before(async function () {
+    needsBrowser(this)
+    service = await startTestService(env, { clock: () => new Date(Date.now() + late) })
+    browser = await launchBrowser()
+  })
+  after(async () => {
+    await browser?.close()
+    await service?.stop()
+  })
+  afterEach(async () => {
+    await watched.close()
+    expect(watched.complaints).to.deep.equal([])
+  })
+
+  const says = (text: string) => page.locator('#message', { hasText: text }).waitFor()
+  const titled = (text: string) => page.locator('h1', { hasText: text }).waitFor()
+  const button = (text: string) => page.locator('#view').getByRole('button', { name: text, exact: true })
+  const filled = (text: string, email: string) => text.replaceAll('{email}', email)
+  const person = async (email: string, handle = email) => {
+    const json = { email, password: goodPassword, handle }
+    const answer = await call(service.url, 'POST', '/auth/register', { json })
+    expect(answer.status).to.equal(201)
+    return (answer.body as { id: string }).id // safe: a user
+  }
+
+  /** Opens the console as a new superuser. */
+  async function open(options: Parameters<TestBrowser['newContext']>[0], root: string): Promise<void> {
+    await enrol(env, service.dataFolder, [root], { isSuperuser: true })
+    watched = await watchedPage(browser, options)
+    page = watched.page
+    await page.goto(`${service.url}/admin`)
+    await page.locator('#view a.button').click()
+    await page.fill('#username', root)
+    await page.fill('#password', goodPassword)
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/admin**')
+  }
+
+  /** Presses the button of an act, and confirms it in the dialog, which names the person. */
+  async function act(texts: Texts, name: keyof Texts['acts'], email: string, fill: Record<string, string> = {}) {
+    await button(texts.acts[name]).click()
+    const dialog = page.locator('dialog')
+    expect(await dialog.textContent()).to.include(filled(texts.ask[name], email))
+    for (const [field, value] of Object.entries(fill)) await dialog.locator(`[name=${field}]`).fill(value)
+    await dialog.locator('button[type=submit]').click()
+    await says(filled(texts.done[name], email))
+  }
+
+  for (const [texts, locale, width, colorScheme] of [
+    [en, 'en-GB', 1280, 'light'],
+    [de, 'de-AT', 360, 'dark'],
+  ] as const) {
+    it(`finds a person by address, id and field, shows why, and does each act (${locale}, ${width})`, async () => {
+      const email = `ada.${width}@example.com`
+      const id = await person(email, `lovelace-${width}`)
+      for (const password of ['a wrong pass phrase', 'another wrong one'])
+        await call(service.url, 'POST', '/auth/jwt/login', { form: { username: email, password } })
+      await open({ locale, colorScheme, viewport: { width, height: 800 } }, `root.${width}@example.com`)
+      for (const typed of [email, id, `lovelace-${width}`.slice(0, -1)]) {
+        await titled(texts.people.title)
+        await page.fill('[name=q]', typed)
+        await page.locator('.list a', { hasText: email }).click()
+        await titled(email)
+        await page.locator('main a', { hasText: texts.person.back }).click()
+      }
+      await page.fill('[name=q]', '')
+      await page.locator('.list a').first().waitFor()
+      await page.locator('summary').click()
+      await page.selectOption('[name=is_superuser]', 'true')
+      await page.locator('.list a', { hasText: `root.${width}@example.com` }).waitFor()
+      await watched.expectAccessible('people')
+      await page.goto(`${service.url}/admin#/person/${id}`)
+      await titled(email)
+      await page.locator('.why p', { hasText: texts.causes.wrong_password.slice(0, 12) }).waitFor()
+      await watched.expectAccessible('a person')
+
+      await act(texts, 'verify', email)
+      await act(texts, 'sendReset', email)
+      await act(texts, 'endLogins', email)
+      await act(texts, 'makeSuperuser', email)
+      await act(texts, 'unmakeSuperuser', email)
+      await act(texts, 'deactivate', email)
+      await page.locator('.badge.bad', { hasText: texts.flags.inactive }).waitFor()
+      await act(texts, 'activate', email)
+      await button(texts.acts.delete).click()
+      expect(await page.locator('dialog button[type=submit]').isDisabled()).to.equal(true)
+      await watched.expectAccessible('a question')
+      await page.keyboard.press('Escape')
+      await act(texts, 'delete', email, { typed: email })
+      await titled(texts.people.title)
+      expect(
+        (await call(service.url, 'POST', '/auth/jwt/login', { form: { username: email, password: goodPassword } }))
+          .status,
+      ).to.equal(400)
+      for (const wanted of [true, false])
+        await service.event(({ user, changes }) => user.email === email && changes?.is_superuser === wanted)
+      await service.event(({ user, event }) => user.email === email && event === 'on_after_delete')
+    })
+  }
+
+  it('invites somebody, and shows the state and the deliveries', async () => {
+    await open({ locale: 'en-GB' }, 'root.state@example.com')
+    await titled(en.people.title)
+    await button(en.people.add).click()
+    await page.fill('dialog [name=email]', 'grace@example.com')
+    await page.locator('dialog button[type=submit]').click()
+    await says(filled(en.add.invited, 'grace@example.com'))
+    await titled('grace@example.com')
+    await act(en, 'invite', 'grace@example.com')
+    await page.click('#views a[href="#/state"]')
+    await titled(en.state.title)
+    await page.locator('.badge.good', { hasText: en.state.up }).waitFor()
+    await watched.expectAccessible('the state')
+    await page.click('#views a[href="#/deliveries"]')
+    await titled(en.deliveries.title)
+    await watched.expectAccessible('the deliveries')
+  })
+
+  it('shows hostile names as text, and runs nothing of them', async () => {
+    const ids = []
+    for (const [index, handle] of hostile.entries()) ids.push(await person(`mallory-${index}@example.com`, handle))
+    await open({ locale: 'en-GB', viewport: { width: 360, height: 800 } }, 'root.hostile@example.com')
+    await titled(en.people.title)
+    for (const [index, id] of ids.entries()) {
+      await page.goto(`${service.url}/admin#/person/${id}`)
+      await titled(`mallory-${index}@example.com`)
+      await page.locator('dd .data', { hasText: hostile[index] ?? '' }).waitFor()
+      expect(await page.title()).to.include('mallory')
+    }
+    expect(await page.locator('#view img').count()).to.equal(0)
+    const [scrolled, wide] = await page.evaluate<[number, number]>('[document.documentElement.scrollWidth, innerWidth]')
+    expect(scrolled).to.be.at.most(wide)
+  })
+
+  it('lets nobody in but superusers, asks for a new login when it is old, and does nothing once the right is lost', async () => {
+    const id = await person('lin@example.com')
+    await open({ locale: 'en-GB' }, 'root.lost@example.com')
+    await page.goto(`${service.url}/admin#/person/${id}`)
+    await titled('lin@example.com')
+    late += 901_000
+    await button(en.acts.verify).click()
+    await page.locator('dialog button[type=submit]').click()
+    await says(en.errors.FRESH_LOGIN_REQUIRED)
+    await page.locator('#message a').click()
+    await page.fill('#username:not([hidden])', 'root.lost@example.com')
+    await page.fill('#password', goodPassword)
+    await page.keyboard.press('Enter')
+    await titled('lin@example.com')
+
+    await enrol(env, service.dataFolder, ['root.other@example.com'], { isSuperuser: true })
+    const bearer = await logIn(service.url, 'root.other@example.com')
+    const { body } = await call(service.url, 'GET', '/users?q=root.lost@example.com', { bearer })
+    const [{ id: own } = { id: '' }] = (body as { items: { id: string }[] }).items // safe: asserted by the next line
+    expect(
+      (await call(service.url, 'PATCH', `/users/${own}`, { bearer, json: { is_superuser: false } })).status,
+    ).to.equal(200)
+    await button(en.acts.verify).click()
+    await page.locator('dialog button[type=submit]').click()
+    await says(en.errors.Forbidden)
+    expect((await call(service.url, 'GET', `/users/${id}`, { bearer })).body).to.include({ is_verified: false })
+    await page.reload()
+    await page.locator('#view', { hasText: 'root.lost@example.com is no superuser' }).waitFor()
+  })
+})
