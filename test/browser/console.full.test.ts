@@ -56,6 +56,7 @@ describe('the console in a browser', () => {
     page = watched.page
     await page.goto(`${service.url}/admin`)
     await page.locator('#view a.button').click()
+    await page.waitForURL('**/account/sign-in**') // until its script runs
     await page.fill('#username', root)
     await page.fill('#password', goodPassword)
     await page.keyboard.press('Enter')
@@ -168,6 +169,7 @@ describe('the console in a browser', () => {
     await page.locator('dialog button[type=submit]').click()
     await says(en.errors.FRESH_LOGIN_REQUIRED)
     await page.locator('#message a').click()
+    await page.waitForURL('**/account/sign-in**')
     await page.fill('#username:not([hidden])', 'root.lost@example.com')
     await page.fill('#password', goodPassword)
     await page.keyboard.press('Enter')

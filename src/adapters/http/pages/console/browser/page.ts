@@ -20,6 +20,11 @@ export function say(text: string, tone: 'good' | 'bad' = 'good', ...more: HTMLEl
   byId('message').className = tone
 }
 
+/** Removes the message about a fault that is over. */
+export function takeBackFault(): void {
+  if (byId('message').className === 'bad') say('')
+}
+
 let left = ''
 
 /** Leaves a message for the next view. */

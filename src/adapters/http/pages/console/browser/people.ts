@@ -1,6 +1,6 @@
 import { addPerson } from './add.ts'
 import type { Found, FoundPage } from './answers.ts'
-import { button, data, element, field, say, show, site, texts, time } from './page.ts'
+import { button, data, element, field, show, site, takeBackFault, texts, time } from './page.ts'
 import { badges } from './person-marks.ts'
 import { attempt, request } from './requests.ts'
 
@@ -43,6 +43,7 @@ export function showPeople(parameters: URLSearchParams): void {
     return query
   }
   const find = async (): Promise<void> => {
+    if (!isShown()) return // the person has gone on meanwhile
     running.abort()
     const own = new AbortController()
     running = own
@@ -51,7 +52,7 @@ export function showPeople(parameters: URLSearchParams): void {
     history.replaceState(null, '', last)
     const page = await attempt(() => pageOf(query, own.signal))
     if (page === null || own.signal.aborted) return
-    say('')
+    takeBackFault()
     results.replaceChildren(...content(page, query, search.value.trim()))
   }
   let timer = 0
@@ -70,6 +71,9 @@ export function showPeople(parameters: URLSearchParams): void {
   search.focus()
   void find()
 }
+
+/** Whether the address is that of the list. */
+const isShown = (): boolean => /^(#\/?(people.*)?)?$/.test(location.hash)
 
 async function pageOf(query: URLSearchParams, signal: AbortSignal, after?: string): Promise<FoundPage | null> {
   const all = new URLSearchParams({ ...Object.fromEntries(query), limit: '50', ...(after && { after }) })
