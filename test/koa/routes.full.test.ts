@@ -181,7 +181,7 @@ describe('our routes in a host app', () => {
       expect(paths).to.include.members(['/users/{user_id}', '/auth/acme/callback', '/auth/associate/acme/{id}'])
       for (const path of paths) {
         const { status, text } = await call(app.url, 'PURGE', path.replaceAll(/\{\w+\}/g, randomUUID()))
-        const isService = path.startsWith('/account/') || ['/healthz', '/readyz'].includes(path)
+        const isService = /^\/(account|admin)\//.test(path) || ['/healthz', '/readyz'].includes(path)
         expect([status, text], path).to.deep.equal(
           isService ? [404, 'Not Found'] : [405, '{"detail":"Method Not Allowed"}'],
         )
@@ -227,7 +227,9 @@ describe('our routes in a host app', () => {
       ['POST', '/orders', { json: { product: 'a book' } }],
       ['HEAD', '/orders', {}],
       ['OPTIONS', '/orders', { headers: { Origin: allowed, 'Access-Control-Request-Method': 'GET' } }],
-      ['GET', '/users', {}],
+      ['GET', '/users/', {}],
+      ['GET', '/admin', {}],
+      ['GET', '/admin/health', {}],
       ['GET', '/users/me/', {}],
       ['GET', '/USERS/me', {}],
       ['GET', '/healthz', {}],

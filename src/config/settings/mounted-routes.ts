@@ -30,14 +30,9 @@ export function mountedRoutes(settings: Settings): MountedRoute[] {
       const own = router.endpoints.map(({ method, path }) => [method, path] as const)
       return below(prefix, `routers.${name}.prefix`, [...own, ...(name === 'users' ? optionalOf(settings) : [])])
     })
-  const { enabled } = settings.admin
-  const ofConsole = enabled ? below('', 'admin.enabled', Object.values(routes.admin)) : []
-  const consolePages = enabled
-    ? pagePaths.console.map((path) => ({ method: 'GET', path, setting: 'admin.enabled' }))
-    : []
   const ofKeys = mayPublishKeys(settings) ? pagePaths.keys : []
   const keys = ofKeys.map((path) => ({ method: 'GET', path, setting: 'the service itself' }))
-  return [...backends, ...providers, ...others, ...ofConsole, ...consolePages, ...keys]
+  return [...backends, ...providers, ...others, ...keys]
 }
 
 function optionalOf({ users }: Settings) {
@@ -45,6 +40,13 @@ function optionalOf({ users }: Settings) {
     ...(users.selfExport ? Object.values(routes.ownExport) : []),
     ...(users.search ? [...Object.values(routes.userSearch), ...Object.values(routes.explain)] : []),
   ]
+}
+
+/** The routes and pages of the console. A Koa app has none. */
+export function consoleRoutes({ admin }: Settings): MountedRoute[] {
+  if (!admin.enabled) return []
+  const pages = pagePaths.console.map((path) => ['GET', path] as const)
+  return below('', 'admin.enabled', [...Object.values(routes.admin), ...pages])
 }
 
 function below(

@@ -11,7 +11,7 @@ import { basePathOf } from '../../../lib/base-path.ts'
 import { isLoopback, leadsToLoopback } from '../../../lib/loopback.ts'
 import { objectionToStore } from '../../plugins/stores.ts'
 import { canHavePages } from '../defaults.ts'
-import { mountedRoutes } from '../mounted-routes.ts'
+import { consoleRoutes, mountedRoutes } from '../mounted-routes.ts'
 import type { Settings } from '../schema/schema.ts'
 import { enabledOf } from '../schema/tree.ts'
 
@@ -139,7 +139,7 @@ function isOurPage(page: string, publicUrl: string | undefined, allowedOrigins: 
 function* judgePaths(settings: Settings): Generator<Objection> {
   const owners = new Map(pathsOfService.map((one) => [one.toLowerCase(), 'the service itself']))
   const refused = new Set<string>()
-  for (const { method, path, setting } of mountedRoutes(settings)) {
+  for (const { method, path, setting } of [...mountedRoutes(settings), ...consoleRoutes(settings)]) {
     const route = `${method} ${path}`
     const key = route.toLowerCase().replace(/:\w+/g, ':')
     const owner = owners.get(key)
@@ -157,6 +157,7 @@ function* judgeBase(settings: Settings): Generator<Objection> {
   const own = [...Object.values(pagePaths).flat(), ...pathsOfService.map((one) => one.split(' ')[1] ?? '')]
   const known = [
     ...mountedRoutes(settings),
+    ...consoleRoutes(settings),
     ...(tenants.by === 'path' ? [{ path: tenants.pathPrefix, setting: 'tenants.pathPrefix' }] : []),
     ...own.map((path) => ({ path, setting: 'the service itself' })),
   ]
