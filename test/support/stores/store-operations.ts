@@ -106,7 +106,6 @@ export function everyOperation(store: StorePorts): Operations {
     ...(refusedLogins && {
       addRefused: () => refusedLogins.add('key', { reason: 'wrong_password', detail: null, at: now }),
       listRefused: () => refusedLogins.list('key', now),
-      sweepRefused: () => refusedLogins.sweep(now, 10),
     }),
   }
 }
