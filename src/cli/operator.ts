@@ -198,7 +198,7 @@ export async function openOperator(
     },
 
     /** Tells why somebody with this address cannot log in. Throws `SettingsFault` where only the serving process knows it. */
-    async explainLogin(email: Email): Promise<LoginExplanation> {
+    async explainLogin(email: Email, requestId: string): Promise<LoginExplanation> {
       const master = await resolveSecret(settings)
       await bindSecret({ secretMark }, master, tenant)
       const { store, close } = await openBeside('sessions', owner, handle)
@@ -217,7 +217,7 @@ export async function openOperator(
           },
           ['explainLogin'],
         )
-        return await explainLogin.execute({ by: { type: 'command' }, email })
+        return await explainLogin.execute({ by: { type: 'command' }, email, requestId })
       } finally {
         await close()
       }

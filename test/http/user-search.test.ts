@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { eventually } from '../support/eventually.ts'
 import { forbidden, invalid, refused, seen, unauthorized } from '../support/http/answers.ts'
 import { call, logIn, register, type Sent } from '../support/http/client.ts'
 import { firstSuperuser } from '../support/scenes/first-superuser.ts'
@@ -204,6 +205,16 @@ describe('GET /users', () => {
       await other.event(({ event, user }) => event === 'on_after_lookup' && user?.email === 'grace@example.com')
       const lookups = other.events.filter(({ event }) => event === 'on_after_lookup')
       expect(lookups).to.have.length(1)
+      const { body } = await ask('?q=grace@example.com', { bearer: admin }, other.url)
+      const [grace] = (body as { items: { id: string }[] }).items // safe: the test before found her
+      for (const path of [
+        'explain?email=grace@example.com',
+        'explain?email=nobody@example.com',
+        `${grace?.id}/details`,
+      ])
+        expect((await call(other.url, 'GET', `/users/${path}`, { bearer: admin })).status).to.equal(200)
+      const told = () => other.events.filter(({ event }) => event === 'on_after_lookup')
+      await eventually('the look-ups', () => told().length === 4)
     } finally {
       await other.stop()
     }

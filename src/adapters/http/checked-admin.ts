@@ -5,6 +5,8 @@ import type { InviteUser } from '../../application/administration/invite-user.ts
 import type { SearchUsers, UserSearch } from '../../application/administration/search-users.ts'
 import type { ExplainLogin } from '../../application/explain/explain-login.ts'
 import type { ReadDetails } from '../../application/explain/read-details.ts'
+import type { KeepFactors } from '../../application/factors/keep-factors.ts'
+import type { ResetFactors } from '../../application/factors/reset-factors.ts'
 import { InvalidInput } from '../../domain/refusal.ts'
 import {
   checked,
@@ -28,6 +30,8 @@ export interface CheckedAdmin {
   readonly changeAccount: Execute<ChangeAccount>
   readonly explainLogin: Execute<ExplainLogin>
   readonly readDetails: Execute<ReadDetails>
+  readonly resetFactors: Execute<ResetFactors>
+  readonly keepFactors: Execute<KeepFactors>
 }
 
 const { email, password, invite } = CreateUserBody.properties
@@ -46,8 +50,10 @@ const ofSearch = {
 const checks = {
   createUser: checkOf<CreateUser>({ email, password, invite, ...flags, fields, client, ...request }, requireActor),
   inviteUser: checkOf<InviteUser>(request, requireActorAndTarget),
-  explainLogin: checkOf<ExplainLogin>({ email }, requireActor),
-  readDetails: checkOf<ReadDetails>({}, requireActorAndTarget),
+  explainLogin: checkOf<ExplainLogin>({ email, ...request }, requireActor),
+  readDetails: checkOf<ReadDetails>(request, requireActorAndTarget),
+  resetFactors: checkOf<ResetFactors>(request, requireActorAndTarget),
+  keepFactors: checkOf<KeepFactors>(request, requireActorAndTarget),
   searchUsers: checkOf<SearchUsers>(ofSearch, (input) => {
     requireActor(input)
     requireTimes(input)
@@ -63,6 +69,8 @@ export function checkedAdmin(useCases: CheckedAdmin): CheckedAdmin {
     inviteUser: checked(useCases.inviteUser, checks.inviteUser),
     explainLogin: checked(useCases.explainLogin, checks.explainLogin),
     readDetails: checked(useCases.readDetails, checks.readDetails),
+    resetFactors: checked(useCases.resetFactors, checks.resetFactors),
+    keepFactors: checked(useCases.keepFactors, checks.keepFactors),
     searchUsers: { execute: (input) => searchUsers.execute(givenOf(input)) },
     changeAccount: checkedChange(useCases.changeAccount),
   }

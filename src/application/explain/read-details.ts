@@ -1,7 +1,10 @@
 import { emailKey } from '../../domain/email.ts'
 import type { RefusedLogin } from '../../domain/refused-login.ts'
 import type { User } from '../../domain/user.ts'
+import { type LookupNeeds, reportLookup } from '../administration/report-lookup.ts'
+import type { CausingRequest } from '../event-metadata.ts'
 import type { LimitState } from '../limits/read-limits.ts'
+import type { Outbox } from '../ports/stores/outbox.ts'
 import type { SessionStore } from '../ports/stores/session-store.ts'
 import { requireSuperuser } from '../rights.ts'
 import type { By } from '../sign-in/authenticate.ts'
@@ -18,7 +21,8 @@ import {
   type StateNeeds,
 } from './person-state.ts'
 
-interface Needs extends StateNeeds, LinkNeeds, FreshLoginNeeds {
+interface Needs extends StateNeeds, LinkNeeds, FreshLoginNeeds, Omit<LookupNeeds, 'outbox' | 'clock'> {
+  outbox: Outbox
   sessions: SessionStore
 }
 
@@ -42,9 +46,10 @@ export class ReadDetails {
   }
 
   /** @param input.by a superuser, or the command or program that decides by itself */
-  async execute({ by, target }: { by: By; target: User }): Promise<UserDetails> {
+  async execute({ by, target, ...request }: CausingRequest & { by: By; target: User }): Promise<UserDetails> {
     const needs = this.#needs
     requireSuperuser(needs, by, { isChange: false })
+    await reportLookup(needs, target, request, by)
     const account = emailKey(target.email)
     const [lastLoginAt, sessions, links, limits, refusals, onTheWay] = await Promise.all([
       needs.loginTimes.lastLogin(target.id),

@@ -3,6 +3,7 @@ import { sentenceOf } from '../../application/explain/words.ts'
 import { jsonId } from '../../domain/ids.ts'
 import { type ExitCode, printed, warn } from '../output.ts'
 import { type GlobalOptions, withUsers } from '../settings.ts'
+import { newRequestId } from './one-user.ts'
 
 /** Prints why somebody with the address cannot log in: the likely cause first, and then what it rests on. */
 export async function explainLogin(options: GlobalOptions & { readonly address: string }): Promise<ExitCode> {
@@ -12,7 +13,7 @@ export async function explainLogin(options: GlobalOptions & { readonly address: 
     return 2
   }
   return await withUsers(options, async (users) => {
-    const found = await users.explainLogin(parsed.email)
+    const found = await users.explainLogin(parsed.email, newRequestId())
     const { user, causes, refusals, limits, deliveries, lastLoginAt } = found
     const lines = [
       ...causes.map(sentenceOf),

@@ -17,7 +17,13 @@ describe('the use cases of administration, for programs', () => {
     },
   }
   const unseen = useCase as never // safe: nobody looks at the answer
-  const others = { searchUsers: unseen, explainLogin: unseen, readDetails: unseen }
+  const others = {
+    searchUsers: unseen,
+    explainLogin: unseen,
+    readDetails: unseen,
+    resetFactors: unseen,
+    keepFactors: unseen,
+  }
   const admin = checkedAdmin({ createUser: useCase, inviteUser: useCase, changeAccount: useCase, ...others })
   beforeEach(() => {
     calls.length = 0

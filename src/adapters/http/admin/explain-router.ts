@@ -55,26 +55,30 @@ const RefusedSchema = list(
   'The last refused logins of a day, at most 20, the latest first; for an address without a user, too',
 )
 
-const ExplanationSchema = Type.Object(
-  {
-    user: Type.Union([UserSchema, Type.Null()], { description: 'null if nobody has the address' }),
-    last_login: nullable('string', 'null if none was recorded'),
-    causes: list(
-      Type.Object({
-        code: Type.Enum([...causeCodes]),
-        text: Type.String({ description: 'In English: what happened, and what to do' }),
-        detail: nullable('string', 'The reason of a deactivation or a mail server, the limit, or the provider'),
-        until: nullable('string', 'When it ends by itself'),
-        count: Type.Integer({ description: 'The refused logins of this kind in the last day' }),
-      }),
-      'The likely causes, the likeliest first; at least one',
-    ),
-    refused_logins: RefusedSchema,
-    limits: list(LimitSchema, 'The limits that have counted requests for the address'),
-    deliveries: list(DeliverySchema, 'Mail and events that wait or were given up'),
-  },
-  { title: 'LoginExplanation', additionalProperties: false },
-)
+/** @param user the schema of a user, with the fields that the deployer declares */
+export const explanationOf = (user: TSchema) =>
+  Type.Object(
+    {
+      user: Type.Union([user, Type.Null()], { description: 'null if nobody has the address' }),
+      last_login: nullable('string', 'null if none was recorded'),
+      causes: list(
+        Type.Object({
+          code: Type.Enum([...causeCodes]),
+          text: Type.String({ description: 'In English: what happened, and what to do' }),
+          detail: nullable('string', 'The reason of a deactivation or a mail server, the limit, or the provider'),
+          until: nullable('string', 'When it ends by itself'),
+          count: Type.Integer({ description: 'The refused logins of this kind in the last day' }),
+        }),
+        'The likely causes, the likeliest first; at least one',
+      ),
+      refused_logins: RefusedSchema,
+      limits: list(LimitSchema, 'The limits that have counted requests for the address'),
+      deliveries: list(DeliverySchema, 'Mail and events that wait or were given up'),
+    },
+    { title: 'LoginExplanation', additionalProperties: false },
+  )
+
+export const ExplanationSchema = explanationOf(UserSchema)
 
 const DetailsSchema = Type.Object(
   {
@@ -156,13 +160,13 @@ export const explainRouter: Router<Use> = {
         },
       ],
       replies: { 200: { description: 'The causes, and what they rest on', body: ExplanationSchema } },
-      async handle({ by, query }, { explainLogin }: Use) {
+      async handle({ by, query, requestId, languages }, { explainLogin }: Use) {
         const parsed = parseAddress(query.get('email') ?? '')
         if ('objection' in parsed) {
           const msg = `value is not a valid email address: ${parsed.objection}`
           throw new Invalid([{ type: 'value_error', loc: ['query', 'email'], msg }])
         }
-        const found = await explainLogin.execute({ by, email: parsed.email })
+        const found = await explainLogin.execute({ by, email: parsed.email, requestId, languages })
         const { user, lastLoginAt, causes, refusals, limits, deliveries } = found
         const body = {
           user: user && userBody(user, by.user),
@@ -183,8 +187,11 @@ export const explainRouter: Router<Use> = {
       summary: 'Read the details of an account: logins, links, factors, and mail on the way',
       target,
       replies: { 200: { description: 'The details', body: DetailsSchema } },
-      async handle({ by, target: user }, { readDetails }: Use) {
-        return { status: 200, body: detailsBody(user, await readDetails.execute({ by, target: user })) }
+      async handle({ by, target: user, requestId, languages }, { readDetails }: Use) {
+        return {
+          status: 200,
+          body: detailsBody(user, await readDetails.execute({ by, target: user, requestId, languages })),
+        }
       },
     }),
   ],
