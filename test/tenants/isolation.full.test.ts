@@ -248,6 +248,15 @@ function treatEachOtherAsStrangers(place: Place): void {
         await same('GET', `/users/${theirs.id}`, by())
         await same('PATCH', `/users/${theirs.id}`, by(change))
         await same('DELETE', `/users/${theirs.id}`, by())
+        await same('GET', '/users', by())
+        await same('GET', '/users/explain', by())
+        await same('GET', `/users/${theirs.id}/details`, by())
+        await same('POST', '/users', by({ json: { email, invite: true } }))
+        await same('POST', `/users/${theirs.id}/invite`, by())
+        await same('GET', '/admin/health', by())
+        await same('GET', '/admin/deliveries', by())
+        await same('POST', `/admin/deliveries/${theirs.id}/retry`, by())
+        await same('DELETE', `/admin/deliveries/${theirs.id}`, by())
       }
       // Under the name that it has where it is good.
       await same('GET', '/users/me', [{ cookie: cookieOf(other, theirs.session) }, {}])
@@ -259,6 +268,10 @@ function treatEachOtherAsStrangers(place: Place): void {
         const changing = { ...root, ...change }
         await same('PATCH', '/users/:id', [changing, changing], paths)
         await same('DELETE', '/users/:id', [root, root], paths)
+        for (const part of ['details', 'invite']) {
+          const parts = paths.map((path) => `${path}/${part}`)
+          await same(part === 'details' ? 'GET' : 'POST', `/users/:id/${part}`, [root, root], parts)
+        }
         const sessions = paths.map((path) => `${path}/sessions`)
         await same('GET', '/users/:id/sessions', [root, root], sessions)
         await same('DELETE', '/users/:id/sessions', [root, root], sessions)
