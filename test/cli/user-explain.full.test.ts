@@ -26,7 +26,7 @@ for (const deployment of [onSqlite, onMongoAndRedis]) {
       call(service.url, 'POST', '/auth/jwt/login', { form: { username, password: 'wrong' } })
 
     it('names the likeliest cause in the first line, and what to do', async () => {
-      const email = 'ada@example.com'
+      const email = 'ada@explained.example'
       await register(service.url, email)
       await wrongLogin(email)
       const out = await eventually('the refused login', async () => {
@@ -45,7 +45,7 @@ for (const deployment of [onSqlite, onMongoAndRedis]) {
     })
 
     it('says that nobody has the address, and shows its refused logins', async () => {
-      const email = 'nobody@example.com'
+      const email = 'nobody@explained.example'
       await wrongLogin(email)
       const out = await eventually('the refused login', async () => {
         const { out } = await explain(email)
