@@ -119,8 +119,8 @@ export default [
   {
     title: 'a stranger calls the use cases of administration with a body that names an actor',
     file: 'src/adapters/http/checked-admin.ts',
-    text: '...request }, requireActor)',
-    replacement: '...request })',
+    text: 'client, ...request }, requireActor)',
+    replacement: 'client, ...request })',
     tests: ['test/adapters/http/checked-admin.test.ts'],
   },
   {
