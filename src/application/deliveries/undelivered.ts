@@ -79,7 +79,7 @@ interface Retried {
   readonly off: ReadonlyMap<SinkName, number>
 }
 
-/** What an operator did with deliveries, for the log. */
+/** A retry or a discard by an operator, for the log. */
 export interface DeliveryAct extends Selection {
   readonly act: 'retried' | 'discarded'
   readonly by: Actor
@@ -119,9 +119,7 @@ export class RetryDeliveries {
   async #retryEvents(wanted: Selection): Promise<Retried> {
     const { outbox, clock, lifetimes, sinkNames } = this.#needs
     const off = new Map<SinkName, number>()
-    const { id, sink } = wanted
-    if (id !== undefined && sink !== undefined)
-      return { due: await outbox.revive([{ eventId: id, sink }], clock()), expired: 0, off }
+    const isOne = wanted.id !== undefined && wanted.sink !== undefined
     let expired = 0
     async function* retried(): AsyncGenerator<DeliveryKey> {
       for await (const { event, sink } of everyOne((after) => outbox.list('dead', pageSize, after))) {
@@ -130,6 +128,7 @@ export class RetryDeliveries {
         else if (wanted.sink === undefined && sink !== null && !sinkNames.has(sink))
           off.set(sink, (off.get(sink) ?? 0) + 1)
         else yield { eventId: event.id, sink }
+        if (isOne) return // the console lists the first ones, so it is found soon
       }
     }
     const due = await inBatches(retried(), (letters) => outbox.revive(letters, clock()))

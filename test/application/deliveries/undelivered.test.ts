@@ -210,8 +210,11 @@ describe('dead letters', () => {
   })
 
   it('whose tokens would have expired stay at a retry, also those of new users', async () => {
-    const { list, retry, clock } = await buried('verification_requested', 'registered')
+    const { list, retry, clock, events } = await buried('verification_requested', 'registered')
     clock.advance(lifetimes.verify_email + 1)
+    const [expired] = events
+    const one = expired ? { id: expired.id, sink: theSink } : {}
+    expect(await retry(one)).to.deep.equal({ due: 0, expired: 1, off: {} })
     expect(await retry({ sink: theSink })).to.deep.equal({ due: 1, expired: 1, off: {} })
     const dead = (await list()).filter(({ state, sink }) => state === 'dead' && sink === theSink)
     expect(dead.map(({ type, reason }) => [type, reason])).to.deep.equal([['verification_requested', 'the reason']])
