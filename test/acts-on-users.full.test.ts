@@ -23,7 +23,7 @@ interface Person {
   readonly email: string
 }
 
-/** What a handler got. */
+/** The call of a handler. */
 interface Got {
   readonly event: string
   readonly email: string

@@ -57,7 +57,7 @@ type Creation = Omit<Registration, 'password'> & { readonly password: string | n
 /** The decisions of somebody who creates an account for another person. */
 interface Rights {
   readonly flags?: Partial<Pick<User, 'isActive' | 'isSuperuser' | 'isVerified'>>
-  /** That of a stranger by default: a program may pass on a body. */
+  /** By default the door of a stranger, because a program may pass on a body. */
   readonly door?: Door
   /** Called after the hash, and may throw. */
   readonly beforeWrite?: () => Promise<void>

@@ -59,7 +59,7 @@ export class FinishLogin {
     return await noting(this.#needs, (trace) => this.#finish(input, trace))
   }
 
-  /** A challenge that is unknown or expired names nobody, so its refusal leaves no note. That of the first step stays. */
+  /** A challenge that is unknown or expired names nobody, so its refusal leaves no note. The note of the first step stays. */
   async #finish(input: Parameters<FinishLogin['execute']>[0], trace: LoginTrace): Promise<LoginResult> {
     const needs = this.#needs
     const { challenge, proof, backend, browser = null, caller, traits, requestId, languages } = input

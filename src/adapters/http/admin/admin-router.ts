@@ -128,7 +128,7 @@ const endpoints = [
   }),
 ]
 
-/** What the console needs beside the routes for users. Programs may call it, too. */
+/** The routes of the console beside those for users. Programs may call them, too. */
 export const adminRouter: Router<Use> = {
   tag: 'admin',
   endpoints: endpoints.map((one) => ({ ...one, isOfConsole: true })),

@@ -30,7 +30,7 @@ export const resetPasswordRouter: Router<Use> = {
         { resetPassword, deviceCookie }: Use,
       ) {
         const { email, hasFactor } = await resetPassword.execute({ token, password, requestId, languages, client })
-        // Whoever has the mailbox could collect the cookies, and each gives guesses of the second factor.
+        // Each cookie gives guesses of the second factor, and a thief with the mailbox could collect cookies.
         return hasFactor ? { status: 200 } : deviceCookie.addTo({ status: 200 }, email)
       },
     }),

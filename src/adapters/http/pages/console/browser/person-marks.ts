@@ -1,7 +1,7 @@
 import type { Found } from './answers.ts'
 import { badge, element, texts } from './page.ts'
 
-/** What is unusual about a person. */
+/** The badges of a person: whatever differs from an active user with a verified address. */
 export function badges({ is_active, is_verified, is_superuser }: Found): HTMLElement {
   return element(
     'span',

@@ -33,8 +33,6 @@ export const de: Texts = {
     none: 'Niemand gefunden.',
     noneYet: 'Es gibt noch niemanden.',
     unknown: 'Niemand hat diese Adresse. Warum kommt diese Person nicht hinein?',
-    count: '{count} Personen',
-    countMore: 'mehr als {count} Personen',
     more: 'Mehr zeigen',
     add: 'Einladen oder anlegen',
   },
@@ -50,10 +48,8 @@ export const de: Texts = {
   flags: {
     active: 'aktiv',
     inactive: 'gesperrt',
-    verified: 'bestätigt',
     unverified: 'nicht bestätigt',
     superuser: 'Superuser',
-    factor: 'zweiter Faktor',
   },
   person: {
     back: 'Personen',
@@ -65,7 +61,6 @@ export const de: Texts = {
     created: 'Angelegt',
     lastLogin: 'Letzte Anmeldung',
     never: 'nie',
-    unknownTime: 'nicht aufgezeichnet',
     access: 'Zugang',
     until: 'bis {time}',
     reason: 'Grund: {reason}',

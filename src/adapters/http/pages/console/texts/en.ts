@@ -31,8 +31,6 @@ export const en = {
     none: 'Nobody is found.',
     noneYet: 'There is nobody yet.',
     unknown: 'Nobody has this address. Why can this person not log in?',
-    count: '{count} people',
-    countMore: 'more than {count} people',
     more: 'Show more',
     add: 'Invite or create',
   },
@@ -48,10 +46,8 @@ export const en = {
   flags: {
     active: 'active',
     inactive: 'deactivated',
-    verified: 'verified',
     unverified: 'not verified',
     superuser: 'superuser',
-    factor: 'second factor',
   },
   person: {
     back: 'People',
@@ -63,7 +59,6 @@ export const en = {
     created: 'Created',
     lastLogin: 'Last login',
     never: 'never',
-    unknownTime: 'not recorded',
     access: 'Access',
     until: 'until {time}',
     reason: 'Reason: {reason}',
@@ -95,7 +90,7 @@ export const en = {
     mail: 'Mail and events on the way',
     noMail: 'None.',
   },
-  /** What happened, and what to do about it. */
+  /** The causes why somebody cannot log in, each with the next step. */
   causes: {
     no_account:
       'Nobody has this address. Search for the beginning of the name: the person may have another address here.',
