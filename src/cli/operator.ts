@@ -1,7 +1,7 @@
 import { keepIds, portsFor, type StoreHandle, type StoreRole } from '../adapters/stores/store-backend.ts'
 import type { UserExport } from '../application/accounts/export-user.ts'
 import type { CausingRequest } from '../application/event-metadata.ts'
-import type { LoginExplanation } from '../application/explain/explain-login.ts'
+import type { LoginExplanation } from '../application/explain/explanation.ts'
 import { countersOfSecrets } from '../application/limits/counters-of-secrets.ts'
 import { unlimited } from '../application/limits/limits.ts'
 import { type LimitState, ReadLimits } from '../application/limits/read-limits.ts'

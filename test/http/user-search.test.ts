@@ -211,10 +211,12 @@ describe('GET /users', () => {
         'explain?email=grace@example.com',
         'explain?email=nobody@example.com',
         `${grace?.id}/details`,
+        `${grace?.id}`,
+        `${grace?.id}/sessions`,
       ])
         expect((await call(other.url, 'GET', `/users/${path}`, { bearer: admin })).status).to.equal(200)
       const told = () => other.events.filter(({ event }) => event === 'on_after_lookup')
-      await eventually('the look-ups', () => told().length === 4)
+      await eventually('the look-ups', () => told().length === 6)
     } finally {
       await other.stop()
     }

@@ -186,4 +186,18 @@ export default [
     replacement: 'users.search(criteria',
     tests: deactivation,
   },
+  {
+    title: 'nobody learns that a superuser has read a user',
+    file: 'src/adapters/http/routers/users.ts',
+    text: 'await lookUpUser.execute({ by, target, requestId, languages })',
+    replacement: '',
+    tests: searchByHttp,
+  },
+  {
+    title: 'nobody learns that a superuser has read the details of a user',
+    file: 'src/application/explain/read-details.ts',
+    text: 'await reportLookup(needs, target, request, by)',
+    replacement: '',
+    tests: searchByHttp,
+  },
 ]

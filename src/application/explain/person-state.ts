@@ -2,7 +2,6 @@ import type { EmailKey } from '../../domain/email.ts'
 import { factorsSince, noFactors } from '../../domain/factors.ts'
 import type { UserId } from '../../domain/ids.ts'
 import { type OneTimeToken, stands, type TokenPurpose, tokenPurposes } from '../../domain/one-time-token.ts'
-import type { RefusedLogin } from '../../domain/refused-login.ts'
 import type { User } from '../../domain/user.ts'
 import { callTypeOf } from '../deliveries/delivery-needs.ts'
 import type { Undelivered } from '../deliveries/undelivered.ts'
@@ -15,7 +14,6 @@ import type { DeliveryState } from '../ports/stores/page.ts'
 import type { RefusedLogins } from '../ports/stores/refused-logins.ts'
 import type { TokenRequests } from '../ports/stores/token-requests.ts'
 import type { TokenStore } from '../ports/stores/token-store.ts'
-import { refusedLoginsOf } from './note-refused.ts'
 
 export interface StateNeeds extends Omit<ReadLimitsNeeds, 'figures' | 'keyRing' | 'clock'> {
   readonly clock: () => Date
@@ -71,10 +69,6 @@ export async function limitsOf(
   const readLimits = new ReadLimits({ ...needs, figures: limitFigures })
   const ofUser = { passwordVersion: user?.passwordVersion ?? 0, factorsSince: factorsSince(user?.factors ?? noFactors) }
   return await readLimits.execute({ account, ...ofUser, client: null })
-}
-
-export function refusalsOf(needs: StateNeeds, account: EmailKey): Promise<readonly RefusedLogin[]> {
-  return refusedLoginsOf(needs, account)
 }
 
 /** The mail and the events of a user that wait or died, and requests for tokens of the address. */

@@ -11,6 +11,7 @@ import { ReadUser } from '../../application/accounts/read-user.ts'
 import { RegisterUser } from '../../application/accounts/register-user.ts'
 import { CreateUser } from '../../application/administration/create-user.ts'
 import { InviteUser } from '../../application/administration/invite-user.ts'
+import { LookUpUser } from '../../application/administration/look-up-user.ts'
 import { SearchUsers } from '../../application/administration/search-users.ts'
 import { ChangeUser } from '../../application/change-user.ts'
 import { DeliverTokens } from '../../application/deliveries/deliver-tokens.ts'
@@ -84,6 +85,7 @@ const classes = {
   logInByPasskey: LogInByPasskey,
   logOut: LogOut,
   logOutEverywhere: LogOutEverywhere,
+  lookUpUser: LookUpUser,
   promoteUser: PromoteUser,
   readDetails: ReadDetails,
   readProviderToken: ReadProviderToken,

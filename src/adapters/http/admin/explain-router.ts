@@ -2,6 +2,7 @@ import { type TSchema, Type } from 'typebox'
 import type { ReadUser } from '../../../application/accounts/read-user.ts'
 import { causeCodes } from '../../../application/explain/causes.ts'
 import type { ExplainLogin } from '../../../application/explain/explain-login.ts'
+import type { LoginExplanation } from '../../../application/explain/explanation.ts'
 import type { ReadDetails, UserDetails } from '../../../application/explain/read-details.ts'
 import { sentenceOf } from '../../../application/explain/words.ts'
 import type { LimitState } from '../../../application/limits/read-limits.ts'
@@ -55,73 +56,89 @@ const RefusedSchema = list(
   'The last refused logins of a day, at most 20, the latest first; for an address without a user, too',
 )
 
+const explained = {
+  last_login: nullable('string', 'null if none was recorded'),
+  causes: list(
+    Type.Object({
+      code: Type.Enum([...causeCodes]),
+      text: Type.String({ description: 'In English: what happened, and what to do' }),
+      detail: nullable('string', 'The reason of a deactivation or a mail server, the limit, or the provider'),
+      until: nullable('string', 'When it ends by itself'),
+      count: Type.Integer({ description: 'The refused logins of this kind in the last day' }),
+    }),
+    'The likely causes, the likeliest first; at least one',
+  ),
+  refused_logins: RefusedSchema,
+  limits: list(LimitSchema, 'The limits that have counted requests for the address'),
+  deliveries: list(DeliverySchema, 'Mail and events that wait or were given up'),
+  has_all_deliveries: Type.Boolean({ description: 'false if so much waits that only 1000 of a kind were looked at' }),
+}
+
 /** @param user the schema of a user, with the fields that the deployer declares */
-export const explanationOf = (user: TSchema) =>
+export const explanationSchemaOf = (user: TSchema) =>
   Type.Object(
-    {
-      user: Type.Union([user, Type.Null()], { description: 'null if nobody has the address' }),
-      last_login: nullable('string', 'null if none was recorded'),
-      causes: list(
-        Type.Object({
-          code: Type.Enum([...causeCodes]),
-          text: Type.String({ description: 'In English: what happened, and what to do' }),
-          detail: nullable('string', 'The reason of a deactivation or a mail server, the limit, or the provider'),
-          until: nullable('string', 'When it ends by itself'),
-          count: Type.Integer({ description: 'The refused logins of this kind in the last day' }),
-        }),
-        'The likely causes, the likeliest first; at least one',
-      ),
-      refused_logins: RefusedSchema,
-      limits: list(LimitSchema, 'The limits that have counted requests for the address'),
-      deliveries: list(DeliverySchema, 'Mail and events that wait or were given up'),
-    },
+    { user: Type.Union([user, Type.Null()], { description: 'null if nobody has the address' }), ...explained },
     { title: 'LoginExplanation', additionalProperties: false },
   )
 
-export const ExplanationSchema = explanationOf(UserSchema)
+export const ExplanationSchema = explanationSchemaOf(UserSchema)
 
-const DetailsSchema = Type.Object(
-  {
-    created_at: at,
-    last_login: nullable('string', 'null if none was recorded'),
-    has_password: Type.Boolean(),
-    deactivation: Type.Union(
-      [
-        Type.Object({ reason: nullable('string', 'For superusers'), until: nullable('string', 'null: for good') }),
-        Type.Null(),
-      ],
-      { description: 'null for an active user' },
-    ),
-    is_invitable: Type.Boolean({ description: 'The user has no password, so an invitation can be sent' }),
-    sessions: SessionsSchema,
-    oauth_accounts: AccountsSchema,
-    factors: Type.Object({
-      totp: Type.Union([Type.Object({ added_at: at }), Type.Null()]),
-      passkeys: Type.Array(Type.Object({ name: Type.String(), added_at: at, domain: Type.String() })),
-      recovery_codes: Type.Integer({ description: 'The unused ones' }),
-      reset_at: nullable('string', 'When the factors go; null if no reset runs'),
-    }),
-    tokens: list(
-      Type.Object({ purpose: Type.Enum([...tokenPurposes]), expires_at: at }),
-      'The links that work now, without their tokens',
-    ),
-    limits: list(LimitSchema, 'The limits that have counted requests for the address'),
-    refused_logins: RefusedSchema,
-    deliveries: list(DeliverySchema, 'Mail and events that wait or were given up'),
-    has_all_deliveries: Type.Boolean({ description: 'false if so much waits that only 1000 of a kind were looked at' }),
-  },
-  { title: 'UserDetails', additionalProperties: false },
-)
+const more = {
+  created_at: at,
+  has_password: Type.Boolean(),
+  deactivation: Type.Union(
+    [
+      Type.Object({ reason: nullable('string', 'For superusers'), until: nullable('string', 'null: for good') }),
+      Type.Null(),
+    ],
+    { description: 'null for an active user' },
+  ),
+  is_invitable: Type.Boolean({ description: 'The user has no password, so an invitation can be sent' }),
+  sessions: SessionsSchema,
+  oauth_accounts: AccountsSchema,
+  factors: Type.Object({
+    totp: Type.Union([Type.Object({ added_at: at }), Type.Null()]),
+    passkeys: Type.Array(Type.Object({ name: Type.String(), added_at: at, domain: Type.String() })),
+    recovery_codes: Type.Integer({ description: 'The unused ones' }),
+    reset_at: nullable('string', 'When the factors go; null if no reset runs'),
+  }),
+  tokens: list(
+    Type.Object({ purpose: Type.Enum([...tokenPurposes]), expires_at: at }),
+    'The links that work now, without their tokens',
+  ),
+}
 
-function detailsBody(
-  user: User,
-  { lastLoginAt, sessions, links, limits, refusals, deliveries, isComplete }: UserDetails,
+/** @param user as for an explanation */
+export const detailsSchemaOf = (user: TSchema) =>
+  Type.Object({ user, ...explained, ...more }, { title: 'UserDetails', additionalProperties: false })
+
+export const DetailsSchema = detailsSchemaOf(UserSchema)
+
+function explanationBody(
+  { user, lastLoginAt, causes, refusals, limits, deliveries, isComplete }: LoginExplanation,
+  viewer: User,
 ) {
+  return {
+    user: user && userBody(user, viewer),
+    last_login: lastLoginAt?.toISOString() ?? null,
+    causes: causes.map((cause) => {
+      const { code, detail, until, count } = cause
+      return { code, text: sentenceOf(cause), detail, until: until?.toISOString() ?? null, count }
+    }),
+    refused_logins: refusals.map(refusalBody),
+    limits: limits.map(limitBody),
+    deliveries: deliveries.map(deliveryBody),
+    has_all_deliveries: isComplete,
+  }
+}
+
+function detailsBody(details: UserDetails, viewer: User) {
+  const { user, sessions, links } = details
   const { totp, passkeys, recovery, resetAt } = user.factors
   const time = (milliseconds: number): string => new Date(milliseconds).toISOString()
   return {
+    ...explanationBody(details, viewer),
     created_at: user.createdAt.toISOString(),
-    last_login: lastLoginAt?.toISOString() ?? null,
     has_password: user.passwordHash !== null,
     deactivation: user.isActive
       ? null
@@ -136,10 +153,6 @@ function detailsBody(
       reset_at: resetAt === null ? null : time(resetAt),
     },
     tokens: links.map(({ purpose, expiresAt }) => ({ purpose, expires_at: expiresAt.toISOString() })),
-    limits: limits.map(limitBody),
-    refused_logins: refusals.map(refusalBody),
-    deliveries: deliveries.map(deliveryBody),
-    has_all_deliveries: isComplete,
   }
 }
 
@@ -167,31 +180,17 @@ export const explainRouter: Router<Use> = {
           throw new Invalid([{ type: 'value_error', loc: ['query', 'email'], msg }])
         }
         const found = await explainLogin.execute({ by, email: parsed.email, requestId, languages })
-        const { user, lastLoginAt, causes, refusals, limits, deliveries } = found
-        const body = {
-          user: user && userBody(user, by.user),
-          last_login: lastLoginAt?.toISOString() ?? null,
-          causes: causes.map((cause) => {
-            const { code, detail, until, count } = cause
-            return { code, text: sentenceOf(cause), detail, until: until?.toISOString() ?? null, count }
-          }),
-          refused_logins: refusals.map(refusalBody),
-          limits: limits.map(limitBody),
-          deliveries: deliveries.map(deliveryBody),
-        }
-        return { status: 200, body }
+        return { status: 200, body: explanationBody(found, by.user) }
       },
     }),
     endpoint(routes.explain.details, {
       operationId: 'users:details',
-      summary: 'Read the details of an account: logins, links, factors, and mail on the way',
+      summary: 'Read everything about an account: causes of refused logins, logins, links, factors, mail on the way',
       target,
       replies: { 200: { description: 'The details', body: DetailsSchema } },
-      async handle({ by, target: user, requestId, languages }, { readDetails }: Use) {
-        return {
-          status: 200,
-          body: detailsBody(user, await readDetails.execute({ by, target: user, requestId, languages })),
-        }
+      async handle({ by, target, requestId, languages }, { readDetails }: Use) {
+        const details = await readDetails.execute({ by, target, requestId, languages })
+        return { status: 200, body: detailsBody(details, by.user) }
       },
     }),
   ],

@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox'
 import type { Field } from '../../../domain/field.ts'
 import { doors, type FieldRules, isTaken } from '../../../domain/fields.ts'
 import type { RefusalCode } from '../../../domain/refusal.ts'
-import { ExplanationSchema, explanationOf } from '../admin/explain-router.ts'
+import { DetailsSchema, detailsSchemaOf, ExplanationSchema, explanationSchemaOf } from '../admin/explain-router.ts'
 import type { Endpoint, Router } from '../endpoint.ts'
 import { ListedUserSchema, pageOf, UserPageSchema, UserSchema, UserWithAccountsSchema } from '../schemas.ts'
 
@@ -31,7 +31,10 @@ function described(endpoint: Endpoint, rules: FieldRules): Endpoint {
       return [status, { ...reply, body: pageOf(answered(ListedUserSchema, rules)) }] as const
     }
     if (reply.body === ExplanationSchema) {
-      return [status, { ...reply, body: explanationOf(answered(UserSchema, rules)) }] as const
+      return [status, { ...reply, body: explanationSchemaOf(answered(UserSchema, rules)) }] as const
+    }
+    if (reply.body === DetailsSchema) {
+      return [status, { ...reply, body: detailsSchemaOf(answered(UserSchema, rules)) }] as const
     }
     const isUser = reply.body === UserSchema || reply.body === UserWithAccountsSchema
     return [status, isUser && reply.body !== null ? { ...reply, body: answered(reply.body, rules) } : reply] as const

@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import type { ReadUser } from '../../../application/accounts/read-user.ts'
+import type { LookUpUser } from '../../../application/administration/look-up-user.ts'
 import type { Authenticated } from '../../../application/sign-in/authenticate.ts'
 import type { EndSession } from '../../../application/sign-in/end-session.ts'
 import type { ListSessions } from '../../../application/sign-in/list-sessions.ts'
@@ -13,6 +14,7 @@ import type { HttpBackend } from '../transports/http-backend.ts'
 
 export interface SessionUse {
   readUser: ReadUser
+  lookUpUser: LookUpUser
   listSessions: ListSessions
   endSession: EndSession
   logOutEverywhere: LogOutEverywhere
@@ -78,7 +80,10 @@ export const sessionEndpoints: readonly Endpoint<SessionUse>[] = [
     summary: 'List the stored sessions of an account',
     target,
     replies: listed,
-    handle: ({ by, target }, use: SessionUse) => list(by, target, use),
+    async handle({ by, target, requestId, languages }, use: SessionUse) {
+      await use.lookUpUser.execute({ by, target, requestId, languages })
+      return await list(by, target, use)
+    },
   }),
   endpoint(routes.users.endLogins, {
     operationId: 'users:log_out_user',

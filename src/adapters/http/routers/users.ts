@@ -64,7 +64,8 @@ export const usersRouter: Router<Use> = {
       summary: 'Read an account',
       target,
       replies: user,
-      async handle({ by, target }) {
+      async handle({ by, target, requestId, languages }, { lookUpUser }: Use) {
+        await lookUpUser.execute({ by, target, requestId, languages })
         return { status: 200, body: userBody(target, by.user) }
       },
     }),

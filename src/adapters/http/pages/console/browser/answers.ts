@@ -39,7 +39,8 @@ export interface Session {
 }
 
 /** Of `GET /users/{id}/details`. */
-export interface Details {
+export interface Details extends Explanation {
+  readonly user: Found
   readonly created_at: string
   readonly last_login: string | null
   /** `null` for an active user. */

@@ -10,10 +10,10 @@ import { proofs, whySection } from './why.ts'
 
 /** Everything about a person, and the acts. */
 export async function showPerson(id: string): Promise<void> {
-  const found = await attempt(() => load(id))
-  if (found === null) return show(texts.person.about, backLink())
-  if (found === 'gone') return show(texts.person.gone, backLink())
-  const [user, details, explanation] = found
+  const details = await attempt(() => load(id))
+  if (details === null) return show(texts.person.about, backLink())
+  if (details === 'gone') return show(texts.person.gone, backLink())
+  const { user } = details
   const again = (): Promise<void> => showPerson(id)
   const onTheWay = details.deliveries.map((one) => deliveryRow(one, again, null))
   show(
@@ -22,7 +22,7 @@ export async function showPerson(id: string): Promise<void> {
     element(
       'div',
       { class: 'cards' },
-      whySection(explanation),
+      whySection(details),
       section(texts.person.acts, actsOn(user, details, again)),
       aboutSection(user, details),
       factorSection(details),
@@ -30,19 +30,14 @@ export async function showPerson(id: string): Promise<void> {
       linkSection(details),
       section(texts.person.mail, rows(onTheWay, texts.person.noMail)),
       tokenSection(details),
-      ...proofs(explanation),
+      ...proofs(details),
     ),
   )
 }
 
-async function load(id: string): Promise<readonly [Found, Details, Explanation] | 'gone'> {
+async function load(id: string): Promise<Details | 'gone'> {
   try {
-    const user = await request<Found>('GET', person(id))
-    const [details, explanation] = await Promise.all([
-      request<Details>('GET', `${person(id)}/details`),
-      explain(user.email),
-    ])
-    return [user, details, explanation]
+    return await request<Details>('GET', `${person(id)}/details`)
   } catch (problem) {
     if (problem instanceof Problem && problem.status === 404) return 'gone'
     throw problem
@@ -51,14 +46,11 @@ async function load(id: string): Promise<readonly [Found, Details, Explanation] 
 
 /** Why somebody with this address cannot log in, who may have no account. */
 export async function showAddress(email: string): Promise<void> {
-  const explanation = await attempt(() => explain(email))
+  const path = `${site.users}/explain?${new URLSearchParams({ email })}`
+  const explanation = await attempt(() => request<Explanation>('GET', path))
   if (explanation === null) return show(data(email), backLink())
   const cards = element('div', { class: 'cards' }, whySection(explanation), ...proofs(explanation))
   show(data(email), element('p', {}, backLink()), cards)
-}
-
-function explain(email: string): Promise<Explanation> {
-  return request<Explanation>('GET', `${site.users}/explain?${new URLSearchParams({ email })}`)
 }
 
 const backLink = (): HTMLElement => element('a', { href: lastSearch() }, `← ${texts.person.back}`)
