@@ -3,7 +3,8 @@ import { expect } from 'chai'
 import type { CDPSession, Page } from 'playwright-core'
 import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browser/browser.ts'
 import { type WatchedPage, watchedPage } from '../support/browser/watched-page.ts'
-import { goodPassword, register } from '../support/http/client.ts'
+import { anAddress, refused, seen } from '../support/http/answers.ts'
+import { call, goodPassword, logIn, register } from '../support/http/client.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
 
 const texts = {
@@ -23,6 +24,11 @@ const texts = {
   },
 }
 
+/** Its pages may use passkeys of `localhost`, but the service does not allow them. */
+const otherPort = 'http://localhost:1'
+/** The service allows its pages, but another domain is that of its passkeys. */
+const otherDomain = 'http://other.localhost:1'
+
 describe('the pages for passkeys in a browser', () => {
   let service: TestService
   let browser: TestBrowser
@@ -32,7 +38,11 @@ describe('the pages for passkeys in a browser', () => {
 
   before(async function () {
     needsBrowser(this)
-    const env = { PORTCULLIS_STORES__USERS__KIND: 'memory', PORTCULLIS_ROUTERS__FACTORS__ENABLED: 'true' }
+    const env = {
+      PORTCULLIS_STORES__USERS__KIND: 'memory',
+      PORTCULLIS_ROUTERS__FACTORS__ENABLED: 'true',
+      PORTCULLIS_HTTP__ALLOWED_ORIGINS: otherDomain,
+    }
     service = await startTestService(env)
     browser = await launchBrowser()
   })
@@ -48,16 +58,16 @@ describe('the pages for passkeys in a browser', () => {
   const says = (selector: string, text: string) => page.locator(selector, { hasText: text }).first().waitFor()
 
   async function plugIn(
-    own: { readonly isUserVerified?: boolean; readonly hasResidentKey?: boolean } = {},
+    own: Partial<Record<'hasUserVerification' | 'isUserVerified' | 'hasResidentKey', boolean>> = {},
   ): Promise<string> {
-    const { isUserVerified = true, hasResidentKey = true } = own
     const options = {
       protocol: 'ctap2',
       transport: 'internal',
-      hasUserVerification: true,
       automaticPresenceSimulation: true,
-      isUserVerified,
-      hasResidentKey,
+      hasUserVerification: true,
+      isUserVerified: true,
+      hasResidentKey: true,
+      ...own,
     } as const
     return (await device.send('WebAuthn.addVirtualAuthenticator', { options })).authenticatorId
   }
@@ -65,6 +75,16 @@ describe('the pages for passkeys in a browser', () => {
   /** Without suggestions in the field of the address: the virtual authenticator takes each at once. */
   const withoutSuggestions =
     'globalThis.suggestions = PublicKeyCredential.isConditionalMediationAvailable; PublicKeyCredential.isConditionalMediationAvailable = async () => false'
+
+  const unplug = (authenticatorId: string) => device.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId })
+
+  /** The only passkey of an authenticator. */
+  async function passkeyIn(authenticatorId: string) {
+    const { credentials } = await device.send('WebAuthn.getCredentials', { authenticatorId })
+    const [credential] = credentials
+    if (credential === undefined || credentials.length > 1) throw new Error(`there are ${credentials.length} passkeys`)
+    return credential
+  }
 
   async function open(locale: keyof typeof texts, width: number, colorScheme: 'light' | 'dark'): Promise<void> {
     watched = await watchedPage(browser, { locale, colorScheme, viewport: { width, height: 800 } })
@@ -123,9 +143,7 @@ describe('the pages for passkeys in a browser', () => {
       await page.click('#passkey')
       await says('#factor-state', 'Passkeys: 1')
 
-      const { credentials } = await device.send('WebAuthn.getCredentials', { authenticatorId: key })
-      expect(credentials).to.have.lengthOf(1)
-      expect(credentials[0]).to.include({ rpId: 'localhost', isResidentCredential: true })
+      expect(await passkeyIn(key)).to.include({ rpId: 'localhost', isResidentCredential: true })
       await page.goto(`${service.url}/account/factors`)
       const remove = page.locator('#passkeys button').last()
       await remove.click()
@@ -153,7 +171,7 @@ describe('the pages for passkeys in a browser', () => {
       const authenticatorId = await plugIn(own)
       await page.click('#add-passkey')
       await says('#message', texts['en-GB'].cancelled)
-      await device.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId })
+      await unplug(authenticatorId)
       await page.reload()
       await page.locator('#add-passkey').waitFor()
     }
@@ -183,13 +201,109 @@ describe('the pages for passkeys in a browser', () => {
     await page.click('a[data-page-name=factors]')
     await page.click('#add-passkey')
     await page.click('#step a.button')
-    await device.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId: first })
-    await plugIn()
+    const credential = await passkeyIn(first)
+    await unplug(first)
+    const second = await plugIn()
     await page.goto(`${service.url}/account/factors`)
     await page.click('#add-passkey')
     await page.locator('#passkeys li').nth(1).waitFor()
     await signOut()
     await page.click('#passkey')
     await says('#factor-state', 'Passkeys: 2')
+    await unplug(second)
+    await device.send('WebAuthn.addCredential', { authenticatorId: await plugIn(), credential })
+    await signOut()
+    await page.click('#passkey')
+    await says('#factor-state', 'Passkeys: 2')
+  })
+
+  describe('and the service behind them', () => {
+    const refusedPasskey = refused(400, 'PASSKEY_REFUSED')
+    const refusedFactor = refused(400, 'SECOND_FACTOR_REFUSED')
+
+    const ask = () => optionsOf('/auth/jwt/passkey')
+    const signIn = (response: object) => call(service.url, 'POST', '/auth/jwt/passkey', { json: { response } })
+    const offer = (bearer: string) => optionsOf('/users/me/factors/passkeys', bearer)
+    const add = (bearer: string, response: object) =>
+      call(service.url, 'POST', '/users/me/factors/passkeys', { bearer, json: { response } })
+
+    async function optionsOf(path: string, bearer = '') {
+      const answer = await call(service.url, 'POST', `${path}/options`, { bearer })
+      expect(answer.status).to.equal(200)
+      return answer.body as { readonly challenge: string } // safe: its use proves it
+    }
+
+    /** The answer of the authenticator to the open page, which may be a stranger's. */
+    function answer(act: 'create' | 'get', options: object): Promise<object> {
+      const type = act === 'create' ? 'Creation' : 'Request'
+      const publicKey = `PublicKeyCredential.parse${type}OptionsFromJSON(${JSON.stringify(options)})`
+      return page.evaluate(`navigator.credentials.${act}({ publicKey: ${publicKey} }).then((made) => made.toJSON())`)
+    }
+
+    /** The token of a new user. */
+    async function somebody(): Promise<string> {
+      const { email } = await register(service.url, anAddress('passkey'))
+      return await logIn(service.url, email)
+    }
+
+    /** A page of the service, and an authenticator with the passkey of a new user. */
+    async function withPasskey() {
+      const bearer = await somebody()
+      await open('en-GB', 1280, 'light')
+      const authenticatorId = await plugIn()
+      await page.goto(`${service.url}/account/sign-in`)
+      const made = await answer('create', await offer(bearer))
+      expect((await add(bearer, made)).status).to.equal(200)
+      return { bearer, made, authenticatorId }
+    }
+
+    it('takes each answer once', async () => {
+      const { bearer, made } = await withPasskey()
+      expect(seen(await add(bearer, made))).to.deep.equal(refusedFactor)
+      const used = await answer('get', await ask())
+      expect((await signIn(used)).status).to.equal(200)
+      expect(seen(await signIn(used))).to.deep.equal(refusedPasskey)
+    })
+
+    it('refuses an answer of the other ceremony', async () => {
+      const { bearer } = await withPasskey()
+      expect(seen(await add(bearer, await answer('get', await ask())))).to.deep.equal(refusedFactor)
+      const newcomer = await somebody()
+      const [request, creation] = [await ask(), await offer(newcomer)]
+      const used = await answer('get', { ...request, challenge: creation.challenge })
+      expect(seen(await signIn(used))).to.deep.equal(refusedPasskey)
+      const made = await answer('create', { ...creation, challenge: request.challenge })
+      expect(seen(await add(newcomer, made))).to.deep.equal(refusedFactor)
+    })
+
+    const faults = {
+      'of another origin': { at: otherPort },
+      'for another domain': { at: otherDomain, rpId: 'other.localhost' },
+      'without verification of the user': { userVerification: 'discouraged' },
+    }
+    for (const [what, fault] of Object.entries(faults)) {
+      it(`refuses an answer ${what}`, async () => {
+        const usual = { at: `${service.url}/account/sign-in`, rpId: 'localhost', userVerification: 'required' }
+        const { at, rpId, userVerification } = { ...usual, ...fault }
+        const { bearer, authenticatorId } = await withPasskey()
+        const credential = await passkeyIn(authenticatorId)
+        const { credentialId } = credential
+        await device.send('WebAuthn.removeCredential', { authenticatorId, credentialId })
+        await device.send('WebAuthn.addCredential', { authenticatorId, credential: { ...credential, rpId } })
+        await page.route('http://*localhost:1/**', (route) => route.fulfill({ body: 'the page of a stranger' }))
+        await page.goto(at)
+
+        const used = await answer('get', { ...(await ask()), rpId, userVerification })
+        expect(seen(await signIn(used))).to.deep.equal(refusedPasskey)
+
+        // Chromium verifies the user of each new passkey where the authenticator can.
+        await unplug(authenticatorId)
+        await plugIn({ hasUserVerification: userVerification === 'required' })
+        const rp = { id: rpId, name: 'Stranger' }
+        const authenticatorSelection = { residentKey: 'required', userVerification }
+        const made = await answer('create', { ...(await offer(bearer)), rp, authenticatorSelection })
+        expect(seen(await add(bearer, made))).to.deep.equal(refusedFactor)
+      })
+    }
   })
 })
