@@ -24,9 +24,12 @@ interface FirstFactor {
   readonly now: Date
 }
 
-/** `fresh` with one more factor. The first one brings recovery codes, and ends all logins but the one that adds it. */
+/**
+ * `fresh` with one more factor, which ends a reset: whoever adds it has shown the present ones. The first factor brings recovery
+ * codes, and ends all logins but the one that adds it.
+ */
 export function withFactor(fresh: User, added: Partial<Factors>, { recovery, sid, now }: FirstFactor) {
   const isFirst = !hasFactor(fresh)
-  const factors: Factors = { ...fresh.factors, ...added, ...(isFirst && { recovery, enrolledSid: sid, resetAt: null }) }
+  const factors: Factors = { ...fresh.factors, ...added, resetAt: null, ...(isFirst && { recovery, enrolledSid: sid }) }
   return { isFirst, user: withFactors(isFirst ? endSessions(fresh, now, sid) : fresh, factors) }
 }
