@@ -27,7 +27,7 @@ const demands = {
   /** Also an invitation, which is for a user without a password. */
   create_account: { own: null, other: ['superuser', 'fresh'] },
   search_accounts: { own: null, other: ['superuser'] },
-  change_account: { own: ['superuser', 'fresh'], other: ['superuser', 'fresh'] },
+  change_account: { own: ['superuser', 'second_factor', 'fresh'], other: ['superuser', 'fresh'] },
   /** Nothing brings the own account back, so its deletion always needs a login of a short time ago. */
   delete_account: { own: ['second_factor', 'recent'], other: ['superuser', 'fresh'] },
 } as const satisfies Record<

@@ -64,6 +64,9 @@ describe('the right to act on an account', () => {
       expect(refusalOf(needs, by, act, target)).to.equal('SECOND_FACTOR_REQUIRED')
       expect(refusalOf(needs, proved, act, target)).to.equal(may)
     }
+    const root = login(true, 1)
+    const own = { ...root.user, factors: someFactors() }
+    expect(refusalOf(needs, root, 'change_account', own)).to.equal('SECOND_FACTOR_REQUIRED')
   })
 
   it('to more than adding a factor needs a login with the one that the settings demand', () => {
