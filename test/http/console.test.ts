@@ -188,7 +188,13 @@ describe('the console at a public address', () => {
   })
 
   it('demands two factors of superusers with a cookie', async () => {
-    const on = { ...env, PORTCULLIS_ADMIN__ENABLED: 'true', PORTCULLIS_ROUTERS__FACTORS__ENABLED: 'true' }
+    const on = {
+      ...env,
+      PORTCULLIS_ADMIN__ENABLED: 'true',
+      PORTCULLIS_ROUTERS__FACTORS__ENABLED: 'true',
+      PORTCULLIS_APPS__NOTES__REDIRECT_URIS: 'https://notes.example/',
+      PORTCULLIS_APPS__NOTES__BACKEND: 'jwt',
+    }
     const { service, url, root, clock, user } = await scene(on)
     try {
       const weak = await logInByCookie(url, root)
@@ -197,6 +203,10 @@ describe('the console at a public address', () => {
       expect((await call(url, 'GET', '/users/me', { cookie: weak })).status).to.equal(200)
       expect((await call(url, 'GET', `/users/${user.id}`, { bearer: await logIn(url, root) })).status).to.equal(200)
 
+      const request = authorizePath(appRequest('notes', 'https://notes.example/'))
+      const pageFor = async (cookie: string) =>
+        (await call(url, 'GET', request, { cookie })).headers.get('Location')?.slice(publicUrl.length)
+      expect(await pageFor(weak)).to.match(/^\/account\/factors\?return_to=/)
       const { secret } = await enrolFactor(url, root, clock)
       clock.advance(30)
       const { challenge, cookie } = await challenged(url, root, 'cookie')
@@ -206,6 +216,7 @@ describe('the console at a public address', () => {
         .map((one) => one.split(';')[0])
         .join('; ')
       expect((await read(strong)).status).to.equal(200)
+      expect((await call(url, 'GET', request, { cookie: strong })).headers.get('Location')).to.include('code=')
     } finally {
       await service.stop()
     }

@@ -63,8 +63,8 @@ export default [
   {
     title: 'an old cookie of a superuser becomes the token of an app',
     file: 'src/adapters/http/apps/apps-router.ts',
-    text: 'mustAskFactor(by.user, by.credential) || mustLogInAgain(by)',
-    replacement: 'mustAskFactor(by.user, by.credential)',
+    text: "mustAskFactor(by.user, by.credential) ? 'login' : apps.lackOf(by)",
+    replacement: "mustAskFactor(by.user, by.credential) ? 'login' : null",
     tests,
     only: 'lets no old cookie',
   },
@@ -75,5 +75,13 @@ export default [
     replacement: '',
     tests: ['test/application/deliveries/undelivered.test.ts'],
     only: 'superusers alone',
+  },
+  {
+    title: 'a superuser without a factor signs in for an app again and again',
+    file: 'src/adapters/http/admin/administration.ts',
+    text: "thrown.code === 'SECOND_FACTOR_REQUIRED' && !hasFactor(by.user) ? 'factor' : 'login'",
+    replacement: "'login'",
+    tests,
+    only: 'demands two factors of superusers with a cookie',
   },
 ]

@@ -12,11 +12,7 @@ import type { Tenant } from './tenant.ts'
 export { appsRouter, descriptionFor }
 
 /** The enabled apps of a tenant and their use cases. The settings were checked, so each app has its backend. */
-export function mountedApps(
-  tenant: Tenant,
-  publicUrl: string,
-  mustLogInAgain: UseOfApps['apps']['mustLogInAgain'],
-): UseOfApps {
+export function mountedApps(tenant: Tenant, publicUrl: string, lackOf: UseOfApps['apps']['lackOf']): UseOfApps {
   const { settings, backends, log, metrics, ports, useCases } = tenant
   const apps = enabledOf(settings.apps).flatMap(([name, { redirectUris, backend: wanted }]) => {
     return backends.filter((one) => one.name === wanted).map((backend) => ({ name, redirectUris, backend }))
@@ -30,7 +26,7 @@ export function mountedApps(
       byName: new Map(apps.map((app) => [app.name, app])),
       page: appPages(siteOf(tenant, publicUrl), publicUrl),
       report: reportApps(log),
-      mustLogInAgain,
+      lackOf,
       clock: ports.clock,
     },
   }

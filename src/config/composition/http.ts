@@ -130,7 +130,7 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
       serviceName: brandOf(settings.pages.name, new URL(publicUrl)),
     },
     providers: mountedProviders(tenant, publicUrl),
-    apps: apps?.mountedApps(tenant, publicUrl, rulesOfSuperusers.mustLogInAgain) ?? null,
+    apps: apps?.mountedApps(tenant, publicUrl, rulesOfSuperusers.lackOf) ?? null,
     console: console?.useOfConsole(tenant, counts) ?? null,
   }
   const routesNeeds: RoutesNeeds = {

@@ -35,7 +35,7 @@ describe('an operation', () => {
       traitsOf: () => unknownTraits,
       limits: unlimited,
       removeRepeated: async () => [],
-      administration: { reachesConsole: () => true, requireSuperuser() {}, mustLogInAgain: () => false },
+      administration: { reachesConsole: () => true, requireSuperuser() {}, lackOf: () => null },
     }
     const routes = routeTable(routesOf({ tag: 'who', prefix: '', endpoints }, null, needs))
     const server = createServer(new Koa().use((ctx) => routes.answer(ctx, async () => undefined)).callback())

@@ -145,6 +145,17 @@ describe('judging the settings', () => {
         },
         'verification.requiresSession',
       ],
+      [
+        'a public console without second factors',
+        {
+          secret: 'a secret of at least thirty-two characters',
+          http: { publicUrl: 'https://accounts.example.com' },
+          security: { profile: 'compatible' },
+          pages: { enabled: true },
+          admin: { enabled: true },
+        },
+        'admin.enabled',
+      ],
     ]
 
     for (const [title, file, ...paths] of combinations) {

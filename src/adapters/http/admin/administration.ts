@@ -3,6 +3,7 @@ import { type LevelNeeds, requireLevel } from '../../../application/factors/leve
 import { isBrowserOfSuperuser, recentLoginSeconds } from '../../../application/rights.ts'
 import type { Authenticated } from '../../../application/sign-in/authenticate.ts'
 import { type FreshLoginNeeds, requireFreshLogin } from '../../../application/sign-in/fresh-login.ts'
+import { hasFactor } from '../../../domain/factors.ts'
 import { Refusal } from '../../../domain/refusal.ts'
 import { admitting } from '../pipeline/client-address.ts'
 import { isSafe } from '../transports/http-backend.ts'
@@ -22,8 +23,8 @@ export interface Administration {
   reachesConsole(request: IncomingMessage): boolean
   /** Refuses a request to a route for superusers by one of them. */
   requireSuperuser(by: Authenticated, request: IncomingMessage): void
-  /** Whether the login in this browser is too weak or too old for a superuser to get another credential by it. */
-  mustLogInAgain(by: Authenticated): boolean
+  /** Why a superuser gets no other credential by the login in this browser, which is too weak or too old; `null` otherwise. */
+  lackOf(by: Authenticated): 'factor' | 'login' | null
 }
 
 /**
@@ -45,14 +46,14 @@ export function administration(needs: Needs): Administration {
       if (!isAdmitted(request)) throw new Refusal('FORBIDDEN')
       if (isConcerned(by)) requireBrowser(by, !isSafe(request.method))
     },
-    mustLogInAgain(by) {
-      if (!isConcerned(by)) return false
+    lackOf(by) {
+      if (!isConcerned(by)) return null
       try {
         requireBrowser(by, true)
-        return false
+        return null
       } catch (thrown) {
-        if (thrown instanceof Refusal) return true
-        throw thrown
+        if (!(thrown instanceof Refusal)) throw thrown
+        return thrown.code === 'SECOND_FACTOR_REQUIRED' && !hasFactor(by.user) ? 'factor' : 'login'
       }
     },
   }

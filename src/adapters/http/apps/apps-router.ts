@@ -50,7 +50,7 @@ export interface MountedApps {
   readonly page: (page: AppPage) => Reply
   readonly report: (refused: RefusedApp) => void
   /** Whether a login is not enough to give an app one. */
-  readonly mustLogInAgain: (by: Authenticated) => boolean
+  readonly lackOf: (by: Authenticated) => 'factor' | 'login' | null
   readonly clock: () => Date
 }
 
@@ -135,17 +135,19 @@ export const appsRouter: Router<UseOfApps> = {
 
         const { app, back, prompt } = asked
         const by = signedIn(incoming.by)
-        const signIn = (another: boolean) => signInPage(publicUrl, query, another)
+        const signIn = (another: Another) => signInPage(publicUrl, query, another)
         // A user who has got a second factor in this login shows it now, because the code gives a login with it.
-        const isTooWeak = by !== null && isUnfit(by, apps)
-        if (by === null || (isTooWeak && prompt === 'none')) {
-          return prompt === 'none' ? refuse(back, 'login_required', 'nobody is signed in') : seeOther(signIn(false))
+        const lack = by === null ? 'login' : lackOf(by, apps)
+        if (by === null || (lack !== null && prompt === 'none')) {
+          return prompt === 'none' ? refuse(back, 'login_required', 'nobody is signed in') : seeOther(signIn(null))
         }
-        if (prompt === 'login' || isTooWeak) return seeOther(signIn(true))
+        if (lack === 'factor') return seeOther(leadingBack(publicUrl, 'factors', query))
+        if (lack === 'login') return seeOther(signIn('another=factor'))
+        if (prompt === 'login') return seeOther(signIn('another'))
         const kind = pageFor(app, by, back)
         if (kind === null) return seeOther(await codeFor(asked, by, incoming, { issueCode, apps }))
         if (prompt === 'none') return refuse(back, 'interaction_required', 'the user has to see a page')
-        return apps.page({ kind, app: app.name, email: by.user.email, another: signIn(true), languages })
+        return apps.page({ kind, app: app.name, email: by.user.email, another: signIn('another'), languages })
       },
     }),
 
@@ -160,7 +162,7 @@ export const appsRouter: Router<UseOfApps> = {
       async handle(incoming, { issueCode, apps }: UseOfApps) {
         const asked = authorizationRequest(new URLSearchParams(incoming.body.query), apps.byName)
         const by = signedIn(incoming.by)
-        if (by === null || isUnfit(by, apps)) throw new Refusal('UNAUTHORIZED')
+        if (by === null || lackOf(by, apps) !== null) throw new Refusal('UNAUTHORIZED')
         if (asked.type !== 'valid') throw new Refusal('APP_NOT_REGISTERED')
         if (pageFor(asked.app, by, asked.back) === 'verify') throw new Refusal('LOGIN_USER_NOT_VERIFIED')
         return { status: 200, body: { redirect_to: await codeFor(asked, by, incoming, { issueCode, apps }) } }
@@ -202,9 +204,9 @@ function signedIn(by: Authenticated | null): Authenticated | null {
   return by?.backend.isForBrowsers ? by : null
 }
 
-/** Whether the user has to log in again before an app gets a login. */
-function isUnfit(by: Authenticated, { mustLogInAgain }: MountedApps): boolean {
-  return mustAskFactor(by.user, by.credential) || mustLogInAgain(by)
+/** What the user has to do before an app gets a login: add a second factor, or log in again. */
+function lackOf(by: Authenticated, apps: MountedApps): 'factor' | 'login' | null {
+  return mustAskFactor(by.user, by.credential) ? 'login' : apps.lackOf(by)
 }
 
 /** The page that must come before the code; `null` for none. */
@@ -229,12 +231,20 @@ async function codeFor(
   return answerTo(back, apps.publicUrl, { code })
 }
 
-/** The sign-in page, which leads back to the request. `another` asks for a new login, once. */
-function signInPage(publicUrl: string, query: URLSearchParams, another: boolean): string {
+/** A new login, though one is there: in a trusted browser without the second factor, or with it. */
+type Another = 'another' | 'another=factor' | null
+
+/** The sign-in page, which leads back to the request. It asks for another login once. */
+function signInPage(publicUrl: string, query: URLSearchParams, another: Another): string {
   const request = new URLSearchParams(query)
-  if (another) request.delete('prompt')
+  if (another !== null) request.delete('prompt')
+  return leadingBack(publicUrl, another === null ? 'sign-in' : `sign-in?${another}`, request)
+}
+
+/** A page that leads back to the request. */
+function leadingBack(publicUrl: string, page: string, request: URLSearchParams): string {
   const returnTo = new URLSearchParams({ return_to: `${publicUrl}${authorizePath}?${request}` })
-  return `${publicUrl}/account/sign-in?${another ? 'another&' : ''}${returnTo}`
+  return `${publicUrl}/account/${page}${page.includes('?') ? '&' : '?'}${returnTo}`
 }
 
 function seeOther(location: string): Reply {

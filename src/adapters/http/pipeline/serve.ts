@@ -148,7 +148,7 @@ export const ofNoTenant: RoutesNeeds = {
   fieldRules: noFieldRules,
   formed: (answer) => answer(),
   removeRepeated: async () => [],
-  administration: { reachesConsole: () => false, requireSuperuser() {}, mustLogInAgain: () => false },
+  administration: { reachesConsole: () => false, requireSuperuser() {}, lackOf: () => null },
 }
 
 /** @param use the use cases of the router */

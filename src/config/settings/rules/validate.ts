@@ -10,7 +10,7 @@ import { storeRoles } from '../../../adapters/stores/store-backend.ts'
 import { basePathOf } from '../../../lib/base-path.ts'
 import { isLoopback, leadsToLoopback } from '../../../lib/loopback.ts'
 import { objectionToStore } from '../../plugins/stores.ts'
-import { canHavePages } from '../defaults.ts'
+import { canHavePages, isPublic } from '../defaults.ts'
 import { consoleRoutes, mountedRoutes } from '../mounted-routes.ts'
 import type { Settings } from '../schema/schema.ts'
 import { enabledOf } from '../schema/tree.ts'
@@ -124,6 +124,11 @@ function* judgePages(settings: Settings): Generator<Objection> {
   }
   if (settings.admin.enabled && !enabled)
     yield ['admin.enabled', 'needs the account pages, by which superusers sign in', ['pages.enabled']]
+  if (settings.admin.enabled && isPublic(settings.http) && !settings.routers.factors.enabled) {
+    const message =
+      'needs routers.factors.enabled, because superusers have to sign in with a second factor at a public address'
+    yield ['admin.enabled', message, ['routers.factors.enabled']]
+  }
   if (logo !== null && !/\.(svg|png|jpg|webp)$/.test(logo))
     yield ['pages.logo', 'must end in .svg, .png, .jpg or .webp']
 }

@@ -16,7 +16,7 @@ onSubmit(async (fields) => {
   if (password === '') throw new Problem('', '', { password: texts.fieldMissing })
   try {
     // A page that sends people here again wants more than they have shown.
-    await logIn(username, password, notice !== null)
+    await logIn(username, password, notice !== null || parameters.get('another') === 'factor')
     location.assign(wayOn)
   } catch (problem) {
     if (problem instanceof Problem && problem.challenge !== null) return askForCode(problem.challenge)
