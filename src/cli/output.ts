@@ -11,12 +11,17 @@ export function remark(text: string): void {
   process.stderr.write(`${text}\n`)
 }
 
+/** All control characters but tab and line feed. */
+const controls = /(?![\t\n])\p{Cc}/gu
+
 /**
  * Prints a result on standard output: the text, or with `--json` the document in one line. Resolves when a slow reader has
- * taken it; `false` if nobody reads any more.
+ * taken it; `false` if nobody reads any more. Control characters, which people may have written in their names, would change
+ * the terminal. So they are escaped, as in JSON.
  */
 export async function printed({ json }: { readonly json: boolean }, text: string, document: object): Promise<boolean> {
-  const line = json ? JSON.stringify(document) : text
+  const escaped = (one: string): string => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`
+  const line = (json ? JSON.stringify(document) : text).replace(controls, escaped)
   await new Promise<void>((resolve) => process.stdout.write(`${line}\n`, () => resolve()))
   return process.stdout.writable
 }

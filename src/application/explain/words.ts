@@ -32,7 +32,7 @@ const sentences: Readonly<Record<CauseCode, string>> = {
 /** A cause as an English sentence. */
 export function sentenceOf({ code, detail, until, count }: Cause): string {
   const values: Readonly<Record<string, string>> = {
-    detail: detail === null ? '' : ` (${detail})`,
+    detail: detail === null ? '' : ` (${detail.replace(/\s+/g, ' ')})`,
     limit: detail ?? '',
     provider: detail ?? 'a provider',
     until: until === null ? '' : ` until ${until.toISOString()}`,

@@ -97,16 +97,19 @@ function fieldsOf(user: User): string[] {
 function linesOfDeactivation({ inactiveUntil, inactiveReason }: User): string[] {
   return [
     ...(inactiveUntil === null ? [] : [`inactive until: ${inactiveUntil.toISOString()}`]),
-    // As JSON, because somebody may have written characters that change the terminal.
     ...(inactiveReason === null ? [] : [`reason: ${JSON.stringify(inactiveReason)}`]),
   ]
 }
 
-function linesOfFactors({ factors: { totp, recovery, resetAt } }: User): string[] {
-  if (totp === null) return []
-  const reset = resetAt === null ? '' : `, to be removed at ${new Date(resetAt).toISOString()}`
-  const added = new Date(totp.addedAt).toISOString()
-  return [`second factor: authenticator app since ${added}, ${recovery?.digests.length ?? 0} recovery codes${reset}`]
+function linesOfFactors({ factors: { totp, passkeys, recovery, resetAt } }: User): string[] {
+  const since = (at: number): string => new Date(at).toISOString()
+  const all = [
+    ...(totp === null ? [] : [`authenticator app since ${since(totp.addedAt)}`]),
+    ...passkeys.map(({ name, addedAt }) => `passkey ${JSON.stringify(name)} since ${since(addedAt)}`),
+  ]
+  if (all.length === 0) return []
+  const reset = resetAt === null ? [] : [`the second factors will be removed at ${since(resetAt)}`]
+  return [...all.map((one) => `second factor: ${one}`), `recovery codes: ${recovery?.digests.length ?? 0}`, ...reset]
 }
 
 const yes = (is: boolean): string => (is ? 'yes' : 'no')
