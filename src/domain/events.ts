@@ -19,7 +19,7 @@ export interface UserChanges {
   readonly passwordRemoved?: true
   readonly isActive?: boolean
   /** When the deactivation ends by itself, ISO 8601. No event tells of the end. */
-  readonly inactiveUntil?: string
+  readonly inactiveUntil?: string | null
   readonly inactiveReason?: string
   readonly isSuperuser?: boolean
   readonly isVerified?: boolean

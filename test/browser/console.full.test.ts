@@ -108,6 +108,7 @@ describe('the console in a browser', () => {
       await act(texts, 'unmakeSuperuser', email)
       await act(texts, 'deactivate', email)
       await page.locator('.badge.bad', { hasText: texts.flags.inactive }).waitFor()
+      await act(texts, 'redeactivate', email, { reason: 'spam' })
       await act(texts, 'activate', email)
       await button(texts.acts.delete).click()
       expect(await page.locator('dialog button[type=submit]').isDisabled()).to.equal(true)

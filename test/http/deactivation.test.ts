@@ -82,7 +82,7 @@ describe('a deactivation by a superuser', () => {
     await patch(id, { is_active: false, reason: 'spam', until: inDays(2) })
     await patch(id, { is_active: false })
     await patch(id, { is_active: false, reason: null, until: null })
-    await patch(id, { is_active: false, reason: 'fraud' })
+    await patch(id, { is_active: false, reason: 'fraud', until: inDays(2) })
     now.advance(2 * day - 1)
     expect(await isActive(id)).to.equal(false)
     const until = inDays(4)
@@ -101,6 +101,17 @@ describe('a deactivation by a superuser', () => {
       { is_active: true },
       { is_active: false },
     ])
+  })
+
+  it('with a new reason and no end has none', async () => {
+    const { id, email } = await register(url, anAddress())
+    await patch(id, { is_active: false, reason: 'spam', until: inDays(2) })
+    await patch(id, { is_active: false, reason: 'banned' })
+    now.advance(300 * day)
+    admin = await superuserToken(url, {}, service.dataFolder)
+    expect([await isActive(id), await login(email)]).to.deep.equal([false, 400])
+    await service.event((one) => one.user.id === id && changesOf(id).length === 2)
+    expect(changesOf(id)[1]).to.deep.equal({ inactive_until: null, inactive_reason: 'banned' })
   })
 
   it('with another input is refused, and changes nothing', async () => {

@@ -200,4 +200,11 @@ export default [
     replacement: '',
     tests: searchByHttp,
   },
+  {
+    title: 'a ban ends at the end of the deactivation before it',
+    file: changes,
+    text: 'changes.reason === undefined ? fresh.inactiveUntil : null',
+    replacement: 'fresh.inactiveUntil',
+    tests: deactivation,
+  },
 ]

@@ -38,7 +38,7 @@ export interface WireChanges extends ChangedFields<WireLink> {
   readonly password_removed?: true
   readonly is_active?: boolean
   /** When the deactivation ends by itself, ISO 8601. */
-  readonly inactive_until?: string
+  readonly inactive_until?: string | null
   readonly inactive_reason?: string
   readonly is_superuser?: boolean
   readonly is_verified?: boolean

@@ -186,8 +186,10 @@ export function changed(
   }
   if (user.isActive) user = activated(user)
   else {
-    const { until = fresh.inactiveUntil, reason = fresh.inactiveReason } = changes
-    if (until !== null && until.getTime() !== fresh.inactiveUntil?.getTime()) made.inactiveUntil = until.toISOString()
+    const { reason = fresh.inactiveReason } = changes
+    // A new reason is that of a new deactivation, which has no end unless it is given.
+    const { until = changes.reason === undefined ? fresh.inactiveUntil : null } = changes
+    if (until?.getTime() !== fresh.inactiveUntil?.getTime()) made.inactiveUntil = until?.toISOString() ?? null
     if (reason !== null && reason !== fresh.inactiveReason) made.inactiveReason = reason
     user = { ...user, inactiveUntil: until, inactiveReason: reason }
   }

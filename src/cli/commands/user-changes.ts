@@ -31,7 +31,9 @@ export async function disableUser(
     const isSame = former.inactiveUntil?.getTime() === user.inactiveUntil?.getTime()
     const isNew = former.isActive || !isSame || former.inactiveReason !== user.inactiveReason
     const end = user.inactiveUntil === null ? '' : ` until ${user.inactiveUntil.toISOString()}`
-    return isNew ? `${user.email} is disabled${end} now` : `${user.email} was disabled${end} already: nothing changed`
+    if (isNew) return `${user.email} is disabled${end} now`
+    const hint = user.inactiveUntil === null ? '' : '. With --reason and without --until, it has no end'
+    return `${user.email} was disabled${end} already: nothing changed${hint}`
   }
   try {
     return await change(options, { isActive: false, reason, until }, textOf)

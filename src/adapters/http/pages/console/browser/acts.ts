@@ -47,7 +47,7 @@ async function perform(act: Act, { email }: Found, again: () => Promise<void>): 
   say(done)
 }
 
-function actsFor(user: Found, { factors, is_invitable }: Details): readonly Act[] {
+function actsFor(user: Found, { factors, is_invitable, deactivation }: Details): readonly Act[] {
   const { is_active: isActive, is_verified: isVerified, is_superuser: isSuperuser, email } = user
   const path = person(user.id)
   const change = (json: object) => request('PATCH', path, { json })
@@ -61,10 +61,11 @@ function actsFor(user: Found, { factors, is_invitable }: Details): readonly Act[
     send: () => request('POST', `${site.verify}/request-verify-token`, { json: { email } }),
   }
   const deactivate: Act = {
-    name: 'deactivate',
+    name: isActive ? 'deactivate' : 'redeactivate',
     isDangerous: true,
     fields: {
-      reason: { label: texts.ask.reason },
+      // Only a reason makes a present deactivation one without an end.
+      reason: { label: texts.ask.reason, value: deactivation?.reason ?? '', isRequired: !isActive },
       until: { label: texts.ask.until, type: 'datetime-local' },
     },
     send: ({ reason = '', until = '' }) =>
@@ -93,7 +94,7 @@ function actsFor(user: Found, { factors, is_invitable }: Details): readonly Act[
     isSuperuser
       ? { name: 'unmakeSuperuser', isDangerous: true, send: () => change({ is_superuser: false }) }
       : { name: 'makeSuperuser', isDangerous: true, send: () => change({ is_superuser: true }) },
-    ...(isActive ? [deactivate] : []),
+    deactivate,
     { name: 'delete', isDangerous: true, isTyped: true, send: () => request('DELETE', path) },
   ]
 }

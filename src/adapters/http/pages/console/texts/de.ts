@@ -144,6 +144,7 @@ export const de: Texts = {
   },
   acts: {
     deactivate: 'Sperren …',
+    redeactivate: 'Sperre ändern …',
     activate: 'Aktivieren',
     verify: 'Als bestätigt markieren',
     sendVerification: 'Link zum Bestätigen senden',
@@ -160,6 +161,8 @@ export const de: Texts = {
     cancel: 'Abbrechen',
     deactivate:
       '{email} sperren? Alle Anmeldungen enden. Keine gelingt, bis jemand das Konto aktiviert, oder bis zu der Zeit, die Sie angeben.',
+    redeactivate:
+      '{email} aus einem anderen Grund oder bis zu einer anderen Zeit sperren? Ohne Zeit hat die Sperre kein Ende.',
     reason: 'Grund, für Superuser',
     until: 'Bis (dann ist das Konto wieder aktiv)',
     activate: '{email} aktivieren? Die Person kann sich wieder anmelden.',
@@ -180,6 +183,7 @@ export const de: Texts = {
   },
   done: {
     deactivate: '{email} ist gesperrt.',
+    redeactivate: 'Die Sperre von {email} ist geändert.',
     activate: '{email} ist aktiv.',
     verify: '{email} ist bestätigt.',
     sendVerification: 'Ein Link für {email} wird gesendet. Wenn er nicht ankommt, sagt „Mail und Ereignisse“, warum.',

@@ -144,6 +144,7 @@ export const en = {
   },
   acts: {
     deactivate: 'Deactivate …',
+    redeactivate: 'Change the deactivation …',
     activate: 'Activate',
     verify: 'Mark as verified',
     sendVerification: 'Send the link to verify',
@@ -160,6 +161,7 @@ export const en = {
     cancel: 'Cancel',
     deactivate:
       'Deactivate {email}? All logins end. None works until somebody activates the account, or until the time that you give.',
+    redeactivate: 'Deactivate {email} for another reason or until another time? Without a time, it has no end.',
     reason: 'Reason, for superusers',
     until: 'Until (then the account is active again)',
     activate: 'Activate {email}? The person can log in again.',
@@ -180,6 +182,7 @@ export const en = {
   },
   done: {
     deactivate: '{email} is deactivated.',
+    redeactivate: 'The deactivation of {email} is changed.',
     activate: '{email} is active.',
     verify: '{email} is verified.',
     sendVerification: 'A link for {email} is being sent. If it does not arrive, “Mail and events” tells why.',
