@@ -40,7 +40,7 @@ export interface Door {
 /** The ways for users, and for those who manage them. */
 export const doors = {
   registration: { isRegistration: true, isTrusted: false, demandsRequired: true },
-  creation: { isRegistration: true, isTrusted: true, demandsRequired: true },
+  creation: { isRegistration: true, isTrusted: true, demandsRequired: false },
   ownChange: { isRegistration: false, isTrusted: false, demandsRequired: false },
   anyChange: { isRegistration: false, isTrusted: true, demandsRequired: false },
 } as const satisfies Readonly<Record<string, Door>>

@@ -34,7 +34,10 @@ export interface NewAccount extends CausingRequest {
   readonly client?: string | null | undefined
 }
 
-/** Creates a user by the rules of a registration, with flags, and with read-only fields. */
+/**
+ * Creates a user by the rules of a registration, with flags and read-only fields. Required fields may be missing: only the user
+ * knows them.
+ */
 export class CreateUser {
   readonly #needs: Needs
   constructor(needs: Needs) {
@@ -62,7 +65,7 @@ export class CreateUser {
       },
       {
         flags: { isActive, isSuperuser, isVerified },
-        door: { ...doors.creation, demandsRequired: by.type !== 'command' },
+        door: doors.creation,
         beforeWrite: () => this.#requireStill(by),
       },
     )

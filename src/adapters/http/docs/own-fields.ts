@@ -45,7 +45,7 @@ function described(endpoint: Endpoint, rules: FieldRules): Endpoint {
   const isUnique = written.some(({ unique }) => unique !== null)
   return {
     ...own,
-    body: taking(body, written, doors[ownFields].isRegistration, rules),
+    body: taking(body, written, doors[ownFields].demandsRequired, rules),
     refusals: isUnique ? [...refusals, taken[ownFields]] : refusals,
   }
 }
@@ -54,10 +54,10 @@ function described(endpoint: Endpoint, rules: FieldRules): Endpoint {
 function taking(
   body: TSchema,
   fields: readonly Field[],
-  isRegistration: boolean,
+  demandsRequired: boolean,
   { refusesUnknown }: FieldRules,
 ): TSchema {
-  const isRequired = (field: Field): boolean => isRegistration && field.atRegistration === 'required'
+  const isRequired = (field: Field): boolean => demandsRequired && field.atRegistration === 'required'
   return extended(
     body,
     fields.map((field) => [field, schemaOf(field, field.atRegistration !== 'required')]),
