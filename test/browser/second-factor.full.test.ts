@@ -13,6 +13,7 @@ const texts = {
     none: 'None',
     app: 'Authenticator app',
     wrong: 'This code is wrong',
+    ended: 'This sign-in has ended',
     operator: 'Ask the operator',
   },
   'de-AT': {
@@ -20,6 +21,7 @@ const texts = {
     none: 'Keiner',
     app: 'Authenticator-App',
     wrong: 'Dieser Code ist falsch',
+    ended: 'Diese Anmeldung ist beendet',
     operator: 'Bitten Sie den Betreiber',
   },
 }
@@ -59,8 +61,8 @@ describe('the pages for a second factor in a browser', () => {
     await page.click('#remove') // asked for, as for a passkey
   }
 
-  async function signIn(email: string): Promise<void> {
-    await page.goto(`${service.url}/account/sign-in?another`)
+  async function signIn(email: string, another = 'another'): Promise<void> {
+    await page.goto(`${service.url}/account/sign-in?${another}`)
     await page.fill('#username', email)
     await page.fill('#password', goodPassword)
     await page.keyboard.press('Enter')
@@ -70,7 +72,7 @@ describe('the pages for a second factor in a browser', () => {
     ['en-GB', 1280, 'light'],
     ['de-AT', 360, 'dark'],
   ] as const) {
-    const { step, none, app, wrong, operator } = texts[locale]
+    const { step, none, app, wrong, ended, operator } = texts[locale]
     it(`add an authenticator app, ask for its code, and take a recovery code (${locale}, ${width})`, async () => {
       const email = `ada.${locale.toLowerCase()}.${width}@example.com`
       await register(service.url, email)
@@ -101,6 +103,18 @@ describe('the pages for a second factor in a browser', () => {
       await page.keyboard.type('000 000')
       await page.keyboard.press('Enter')
       await says('#code-fault', wrong)
+      for (let wrongCodes = 1; wrongCodes < 5; wrongCodes++) {
+        const answered = page.waitForResponse(/second-factor$/)
+        await page.fill('#code', '000000')
+        await page.keyboard.press('Enter')
+        await answered
+      }
+      await says('#code-fault', ended)
+      await page.click('#again')
+      await page.fill('#username', email)
+      await page.fill('#password', goodPassword)
+      await page.keyboard.press('Enter')
+      await says('#title', step)
       await page.fill('#code', codeOf(secret, now()))
       await page.keyboard.press('Enter')
       await says('#factor-state', app)
@@ -113,6 +127,8 @@ describe('the pages for a second factor in a browser', () => {
       await page.keyboard.press('Enter')
       await says('#factor-state', app)
 
+      await signIn(email, 'another=factor')
+      await says('#title', step)
       await signIn(email)
       await says('#factor-state', app)
       await page.goto(`${service.url}/account/factors`)
@@ -157,7 +173,7 @@ describe('the page of the message about a reset', () => {
     await page.goto(link)
     await page.click('#keep')
     await says('#title', 'This link does not work any more')
-    await says('#message', 'the removal has ended already')
+    await says('#message', 'the second factor was kept already')
     await page.locator('#keeping').waitFor({ state: 'hidden' })
     await expectAccessible('a dead link')
     expect(complaints).to.deep.equal([])

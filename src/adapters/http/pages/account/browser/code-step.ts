@@ -1,7 +1,7 @@
 import { onClick } from './form.ts'
 import { byId, data, element, filled, retitle, say, texts, wayOn } from './page.ts'
 import { hasPasskeys, passkeyAnswer } from './passkeys.ts'
-import { type Challenge, logInWith, Problem } from './requests.ts'
+import { type Challenge, codeOf, logInWith, Problem } from './requests.ts'
 
 /** Six digits are a code of an authenticator app, and everything else is a recovery code. */
 const appCode = /^\d{6}$/
@@ -9,9 +9,14 @@ const appCode = /^\d{6}$/
 /** The challenge that the login waits for; `null` before a right password. */
 let challenge: Challenge | null = null
 
+/** When the service ends the login that waits: after so many wrong codes, or at this time. */
+let [triesLeft, endsAt] = [0, 0]
+
 /** Replaces the form of the sign-in page with the field for a code. */
 export function askForCode(given: Challenge): void {
   challenge = given
+  triesLeft = 5
+  endsAt = Date.now() + 300_000
   const hasApp = given.methods.includes('totp')
   const input = element('input', {
     id: 'code',
@@ -36,7 +41,8 @@ export function askForCode(given: Challenge): void {
   form.prepend(field, ...(data.trustedBrowserDays > 0 ? [trustField()] : []))
   // The ways to other sign-ins are of no use here.
   for (const other of [...byId('step').children]) if (other !== form) other.remove()
-  form.after(element('p', { class: 'hint', id: 'lost' }, texts.lostFactor))
+  const again = element('a', { id: 'again', href: location.pathname + location.search }, texts.signInAgain)
+  form.after(element('p', {}, again), element('p', { class: 'hint', id: 'lost' }, texts.lostFactor))
   retitle(texts.titles.code)
   say('')
   input.focus()
@@ -92,8 +98,14 @@ export async function answeredChallenge({
   const typed = code.replaceAll(' ', '')
   if (typed === '') throw new Problem('', '', { code: texts.fieldMissing })
   const method = appCode.test(typed) ? 'totp' : 'recovery_code'
-  await logInWith('second-factor', {
-    json: { challenge: challenge.text, method, code: typed, trust_browser: trust_browser !== undefined },
-  })
+  const json = { challenge: challenge.text, method, code: typed, trust_browser: trust_browser !== undefined }
+  try {
+    await logInWith('second-factor', { json })
+  } catch (problem) {
+    if (codeOf(problem) !== 'SECOND_FACTOR_REFUSED') throw problem
+    triesLeft--
+    if (triesLeft <= 0 || Date.now() >= endsAt) throw new Problem('', '', { code: texts.loginEnded })
+    throw problem
+  }
   return true
 }

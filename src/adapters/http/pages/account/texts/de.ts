@@ -140,6 +140,9 @@ export const de: Texts = {
     codeIsUsed: 'Der gerade eingegebene Code gilt nur einmal. Ihre nächste Anmeldung fragt nach einem späteren.',
     recoveryCode: 'Wiederherstellungscode',
     recoveryCodeHint: 'Einer der Codes, die Sie beim Hinzufügen Ihres Passkeys bekommen haben.',
+    signInAgain: 'Neu anmelden',
+    loginEnded:
+      'Diese Anmeldung ist beendet. Bitte melden Sie sich neu an. Ein Wiederherstellungscode, den Sie noch nicht benutzt haben, gilt weiter.',
     lostFactor:
       'Haben Sie Ihren zweiten Faktor und auch die Wiederherstellungscodes verloren? Bitten Sie den Betreiber dieses Dienstes, ihn zurückzusetzen.',
     or: 'oder',
@@ -154,14 +157,15 @@ export const de: Texts = {
     passkeyAdded: 'Ihr Passkey ist hinzugefügt.',
     passkeyRenamed: 'Ihr Passkey hat den neuen Namen.',
     passkeyRemoved: 'Ihr Passkey ist hier entfernt. Bitte löschen Sie ihn auch auf Ihrem Gerät.',
-    passkeyCancelled: 'Es wurde kein Passkey verwendet. Bitte versuchen Sie es noch einmal.',
+    passkeyCancelled:
+      'Es wurde kein Passkey verwendet. Bitte versuchen Sie es noch einmal. Er braucht die PIN, den Fingerabdruck oder das Gesicht Ihres Geräts.',
     passkeyKnown: 'Dieses Gerät hat bereits einen Passkey für Ihr Konto.',
     factorBeside: 'Jede Anmeldung kann ihn verwenden. Ihre Wiederherstellungscodes bleiben gleich.',
     trustBrowser: 'In diesem Browser {days} Tage lang nicht mehr fragen',
-    factorSince: 'Sie haben seit {time} eine Authenticator-App. Jede Anmeldung fragt nach ihrem Code.',
+    factorSince: 'Sie haben seit {time} eine Authenticator-App. Eine Anmeldung mit dem Passwort fragt nach ihrem Code.',
     codesLeft: 'Unbenutzte Wiederherstellungscodes: {count}',
     keepCodes:
-      'Bewahren Sie diese Wiederherstellungscodes sicher auf, zum Beispiel auf Papier. Jeder ersetzt Ihren zweiten Faktor einmal, wenn Sie ihn verlieren. Sie werden nur jetzt gezeigt.',
+      'Bewahren Sie diese Wiederherstellungscodes sicher auf, zum Beispiel auf Papier. Jeder ersetzt Ihren zweiten Faktor einmal, wenn Sie ihn verlieren. Sie werden nur jetzt gezeigt, und frühere gelten nicht mehr.',
     factorResetAt:
       'Ihr zweiter Faktor wird entfernt, weil jemand ihn als verloren gemeldet hat: {time}. Wenn Sie das nicht waren, behalten Sie ihn, und legen Sie ein neues Passwort fest.',
     factorsKept:
@@ -269,7 +273,8 @@ export const de: Texts = {
       PASSKEY_REFUSED:
         'Dieser Passkey ist hier nicht mehr bekannt, oder es hat zu lange gedauert. Bitte versuchen Sie es noch einmal.',
       PASSKEYS_NOT_AVAILABLE: 'Unter dieser Adresse funktionieren keine Passkeys.',
-      FACTOR_RESET_BAD_TOKEN: 'Dieser Link gilt nicht mehr: Das Entfernen ist bereits beendet.',
+      FACTOR_RESET_BAD_TOKEN:
+        'Dieser Link gilt nicht mehr: Der zweite Faktor wurde schon behalten, oder er ist entfernt.',
       FACTOR_ALREADY_EXISTS: 'Dieses Konto hat schon eine Authenticator-App.',
       REGISTER_USER_ALREADY_EXISTS: 'Es gibt schon ein Konto mit dieser Adresse.',
       UPDATE_USER_EMAIL_ALREADY_EXISTS: 'Es gibt schon ein Konto mit dieser Adresse.',
