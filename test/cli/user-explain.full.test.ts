@@ -38,7 +38,7 @@ for (const deployment of [onSqlite, onMongoAndRedis]) {
       expect(first).to.match(/^The password was wrong\. .*user reset-link/)
       expect(lines).to.include('last login: never')
       expect(out).to.match(/^refused: \S+Z wrong_password$/m)
-      expect(out).to.match(/^limit used: passwordsPerAccount \(strangers\) 1 of 100/m)
+      expect(out).to.match(/^limit used: passwordsPerAccount \(all clients\) 1 of 100/m)
       const json = JSON.parse((await explain(email, '--json')).out)
       expect(json.causes[0]).to.include({ code: 'wrong_password', count: 1 })
       expect(json.user).to.include({ email, isActive: true })

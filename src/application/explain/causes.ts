@@ -14,6 +14,7 @@ export const causeCodes = [
   'limit_reached',
   'second_factor_wrong',
   'second_factor_asked',
+  'factor_reset',
   'second_factor_missing',
   'wrong_password',
   'no_password',
@@ -116,9 +117,11 @@ const hasNoWayIn = ({ passwordHash, oauthAccounts, factors: { passkeys } }: User
 
 /** The proofs that the user lacks for some ways to log in. */
 function missing(needs: LevelNeeds, user: User, { demandsVerified }: Known): readonly Cause[] {
+  const { resetAt } = user.factors
   const isTooLow = isTooWeak(needs, { user, credential: { methods: [] } }) && !hasFactor(user)
   return [
     ...(demandsVerified && !user.isVerified ? [cause('not_verified')] : []),
+    ...(hasFactor(user) && resetAt !== null ? [cause('factor_reset', { until: new Date(resetAt) })] : []),
     ...(isTooLow ? [cause('second_factor_missing')] : []),
   ]
 }

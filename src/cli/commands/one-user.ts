@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { parseEmail } from '../../adapters/addresses/parse-email.ts'
+import type { LimitState } from '../../application/limits/read-limits.ts'
 import { emailKey } from '../../domain/email.ts'
 import { jsonId, parseUserId } from '../../domain/ids.ts'
 import type { User } from '../../domain/user.ts'
@@ -50,6 +51,14 @@ export function newRequestId(): string {
 function parsed(who: string) {
   const id = parseUserId(who)
   return id === null ? parseEmail(who) : { id }
+}
+
+const groups = { strangers: 'all clients', devices: 'known browsers', client: 'this client' }
+
+/** A limit as a line of text. */
+export function lineOfLimit({ limit, of, purpose, points, most, isReached, until }: LimitState): string {
+  const subject = purpose === null ? groups[of] : `${purpose}, ${groups[of]}`
+  return `limit ${isReached ? 'reached' : 'used'}: ${limit} (${subject}) ${points} of ${most}, until ${until.toISOString()}`
 }
 
 /** A user as a row of a list. */

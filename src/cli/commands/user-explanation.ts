@@ -3,7 +3,7 @@ import { sentenceOf } from '../../application/explain/words.ts'
 import { jsonId } from '../../domain/ids.ts'
 import { type ExitCode, printed, warn } from '../output.ts'
 import { type GlobalOptions, withUsers } from '../settings.ts'
-import { newRequestId } from './one-user.ts'
+import { lineOfLimit, newRequestId } from './one-user.ts'
 
 /** Prints why somebody with the address cannot log in: the likely cause first, and then what it rests on. */
 export async function explainLogin(options: GlobalOptions & { readonly address: string }): Promise<ExitCode> {
@@ -19,10 +19,7 @@ export async function explainLogin(options: GlobalOptions & { readonly address: 
       ...causes.map(sentenceOf),
       ...(user === null ? [] : [`last login: ${lastLoginAt?.toISOString() ?? 'never'}`]),
       ...refusals.map(({ at, reason, detail }) => `refused: ${at.toISOString()} ${reason}${inBrackets(detail)}`),
-      ...limits.map(
-        ({ limit, of, points, most, isReached, until }) =>
-          `limit ${isReached ? 'reached' : 'used'}: ${limit} (${of}) ${points} of ${most}, until ${until.toISOString()}`,
-      ),
+      ...limits.map(lineOfLimit),
       ...deliveries.map(
         ({ state, type, at, reason }) => `${state}: ${type} of ${at.toISOString()}${inBrackets(reason)}`,
       ),

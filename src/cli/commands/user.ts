@@ -7,7 +7,7 @@ import { Unavailable } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import { columns, type ExitCode, printed, printedRows, remark, warn } from '../output.ts'
 import { type GlobalOptions, withUsers } from '../settings.ts'
-import { documentOf, type OneUser, rowOf, withUser } from './one-user.ts'
+import { documentOf, lineOfLimit, type OneUser, rowOf, withUser } from './one-user.ts'
 
 /** Prints a user, one field in each line, with the last login, linked accounts, stored sessions and the state of the limits. */
 export async function showUser({ client, ...options }: OneUser & { readonly client?: string }): Promise<ExitCode> {
@@ -126,13 +126,8 @@ function deviceOf({ browser, system, network }: SessionView): string {
   return [browser, system, network].filter((part) => part !== null).join(', ') || 'unknown browser'
 }
 
-function linesOfLimits(limits: readonly LimitState[]): string[] {
-  if (limits.length === 0) return ['limits: none is used']
-  const groups = { strangers: 'all clients', devices: 'known browsers', client: 'this client' }
-  return limits.map(({ limit, of, purpose, points, most, isReached, until }) => {
-    const subject = purpose === null ? groups[of] : `${purpose}, ${groups[of]}`
-    return `limit ${isReached ? 'reached' : 'used'}: ${limit} (${subject}) ${points} of ${most}, until ${until.toISOString()}`
-  })
+function linesOfLimits(limits: readonly LimitState[]): readonly string[] {
+  return limits.length === 0 ? ['limits: none is used'] : limits.map(lineOfLimit)
 }
 
 /** Prints the stored sessions of a user, the newest first. */

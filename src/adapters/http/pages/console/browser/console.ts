@@ -11,13 +11,13 @@ interface Me {
 }
 
 /** The page of somebody who may not go on. */
-function showGate(text: string, href: string, link: string): void {
+function showGate(text: string, href: string, link: string, ...hints: readonly string[]): void {
   byId('views').hidden = true
   show(
     texts.gate.title,
     element('p', {}, data(text)),
     element('p', {}, element('a', { class: 'button', href }, link)),
-    element('p', { class: 'hint' }, texts.gate.firstSuperuser),
+    ...hints.map((hint) => element('p', { class: 'hint' }, hint)),
   )
 }
 
@@ -25,7 +25,7 @@ function showGateFor(code: string): void {
   const { secondFactor, secondFactorButton, signIn, signInButton } = texts.gate
   const back = new URLSearchParams({ return_to: location.href })
   if (code === 'SECOND_FACTOR_REQUIRED') showGate(secondFactor, `${base}/account/factors?${back}`, secondFactorButton)
-  else showGate(signIn, signInAddress(), signInButton)
+  else showGate(signIn, signInAddress(), signInButton, texts.gate.firstSuperuser)
 }
 
 addEventListener('gate', (event) => showGateFor((event as CustomEvent<string>).detail)) // safe: `attempt` sends it
@@ -59,7 +59,12 @@ async function showView(): Promise<void> {
 async function begin(): Promise<void> {
   const me = await request<Me>('GET', `${site.users}/me`)
   if (!me.is_superuser) {
-    return showGate(filled(texts.gate.notSuperuser, { email: me.email }), signInAddress(), texts.gate.signInButton)
+    return showGate(
+      filled(texts.gate.notSuperuser, { email: me.email }),
+      signInAddress(),
+      texts.gate.signInButton,
+      texts.gate.firstSuperuser,
+    )
   }
   const account = byId('own-account')
   account.replaceChildren(data(me.email))

@@ -69,7 +69,7 @@ export const de: Texts = {
     noSessions: 'Keine gespeicherte Sitzung.',
     endSession: 'Beenden',
     unknownBrowser: 'unbekannter Browser',
-    ends: 'Es endet am {time}.',
+    ends: 'Das gilt bis {time}.',
     lastUsed: 'zuletzt aktiv {time}',
     signedIn: 'seit {time}',
     level: 'mit zwei Faktoren',
@@ -97,7 +97,7 @@ export const de: Texts = {
       'Niemand hat diese Adresse. Suchen Sie nach dem Anfang des Namens: Vielleicht hat die Person hier eine andere Adresse.',
     inactive: 'Das Konto ist gesperrt{detail}. {until} Aktivieren Sie es, wenn die Person hinein darf.',
     mail_failed:
-      'Eine Nachricht an diese Person wurde nicht zugestellt{detail}. Bringen Sie den Mailversand in Ordnung. Was wartet, wird dann von selbst gesendet; was aufgegeben ist, versuchen Sie noch einmal.',
+      'Eine Nachricht an diese Person wurde nicht zugestellt{detail}. Wenn der Server die Adresse ablehnt, ist sie hier falsch. Sonst bringen Sie den Mailversand in Ordnung: Was wartet, wird dann von selbst gesendet, und was aufgegeben ist, können Sie noch einmal versuchen.',
     not_verified:
       'Die Adresse ist nicht bestätigt, und die Anmeldung verlangt das. Senden Sie den Link noch einmal, oder markieren Sie die Adresse als bestätigt.',
     limit_reached: 'limits.{limit} wurde erreicht und endet von selbst. {until}',
@@ -105,6 +105,7 @@ export const de: Texts = {
       'Das Passwort stimmte, und der zweite Faktor war falsch{count}. Ein Wiederherstellungscode hilft, oder ein Zurücksetzen der Faktoren.',
     second_factor_asked:
       'Das Passwort stimmte, und die Anmeldung endete, bevor der zweite Faktor kam. Ein Wiederherstellungscode hilft, oder ein Zurücksetzen der Faktoren.',
+    factor_reset: 'Die zweiten Faktoren werden zurückgesetzt. {until} Danach meldet sich die Person ohne sie an.',
     second_factor_missing:
       'Die Einstellungen verlangen von dieser Person einen zweiten Faktor, und sie hat keinen. Nach der Anmeldung kann sie nur einen hinzufügen.',
     wrong_password: 'Das Passwort war falsch{count}. Senden Sie einen Link für ein neues.',
@@ -207,7 +208,7 @@ export const de: Texts = {
     none: 'Alles ist zugestellt.',
     dead: 'aufgegeben',
     waiting: 'wartet',
-    attempts: '{count} Versuche',
+    attempts: 'Versuche: {count}',
     person: 'Person',
     retry: 'Noch einmal',
     discard: 'Verwerfen …',
@@ -220,7 +221,7 @@ export const de: Texts = {
     up: 'antwortet',
     down: 'antwortet nicht',
     undelivered: 'Mail und Ereignisse',
-    undeliveredCounts: '{waiting} warten, {dead} sind aufgegeben',
+    undeliveredCounts: 'wartend: {waiting}, aufgegeben: {dead}',
     tenants: 'Mandanten dieses Prozesses',
     tenantCounts: '{open} offen, {disabled} wegen eines Fehlers in ihren Einstellungen aus',
   },

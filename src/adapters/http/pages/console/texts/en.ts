@@ -67,7 +67,7 @@ export const en = {
     noSessions: 'No stored session.',
     endSession: 'End',
     unknownBrowser: 'unknown browser',
-    ends: 'It ends {time}.',
+    ends: 'This lasts until {time}.',
     lastUsed: 'last active {time}',
     signedIn: 'since {time}',
     level: 'by two factors',
@@ -96,7 +96,7 @@ export const en = {
       'Nobody has this address. Search for the beginning of the name: the person may have another address here.',
     inactive: 'The account is deactivated{detail}. {until} Activate it, if it should work.',
     mail_failed:
-      'A message to this person was not delivered{detail}. Mend the mail. What waits is then sent by itself; try again what was given up.',
+      'A message to this person was not delivered{detail}. If the server refused the address, it is wrong here. Otherwise mend the mail: what waits is then sent by itself, and what was given up can be tried again.',
     not_verified:
       'The address is not verified, and the login demands it. Send the link again, or mark the address as verified.',
     limit_reached: 'limits.{limit} was reached, and ends by itself. {until}',
@@ -104,6 +104,7 @@ export const en = {
       'The password was right, and the second factor was wrong{count}. A recovery code helps, or a reset of the factors.',
     second_factor_asked:
       'The password was right, and the login ended before the second factor was shown. A recovery code helps, or a reset of the factors.',
+    factor_reset: 'A reset of the second factors runs. {until} Then the person signs in without them.',
     second_factor_missing:
       'The settings demand a second factor of this person, who has none. After the login, only adding one is open.',
     wrong_password: 'The password was wrong{count}. Send a link for a new one.',
@@ -206,7 +207,7 @@ export const en = {
     none: 'Everything is delivered.',
     dead: 'given up',
     waiting: 'waits',
-    attempts: '{count} attempts',
+    attempts: 'attempts: {count}',
     person: 'Person',
     retry: 'Try again',
     discard: 'Discard …',
@@ -219,7 +220,7 @@ export const en = {
     up: 'answers',
     down: 'does not answer',
     undelivered: 'Mail and events',
-    undeliveredCounts: '{waiting} wait, {dead} are given up',
+    undeliveredCounts: 'waiting: {waiting}, given up: {dead}',
     tenants: 'Tenants of this process',
     tenantCounts: '{open} open, {disabled} off because of a fault in their settings',
   },
