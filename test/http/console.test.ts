@@ -8,6 +8,7 @@ import { callAt } from '../support/http/raw-request.ts'
 import { appRequest, authorizePath } from '../support/scenes/app-sign-in.ts'
 import { enrol } from '../support/scenes/enrol.ts'
 import { challenged, codeOf, enrolFactor, prove } from '../support/scenes/factors.ts'
+import { startSmtp } from '../support/servers/smtp.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
 
 const files = ['/admin', '/admin/console.js', '/admin/admin.css']
@@ -132,13 +133,15 @@ describe('the console', () => {
 
 describe('dead letters of the console', () => {
   it('are listed with the reason and discarded, and the log tells who did it', async () => {
-    const dead = {
-      PORTCULLIS_MAIL__URL: 'smtp://localhost:1',
+    let refusal = { status: 451, text: '4.3.0 try again later' }
+    const smtp = await startSmtp({ onRecipient: () => refusal })
+    const mail = {
+      PORTCULLIS_MAIL__URL: `smtp://localhost:${smtp.port}`,
       PORTCULLIS_MAIL__FROM: 'accounts@example.com',
     }
-    const { service, url, clock, root, user } = await scene(dead)
+    const { service, url, clock, root, user } = await scene(mail)
     try {
-      const bearer = await logIn(url, root)
+      let bearer = await logIn(url, root)
       const list = async () => {
         const answer = await call(url, 'GET', '/admin/deliveries', { bearer })
         return (answer.body as { items: { id: string; state: string; user_id: string; reason: string }[] }).items // safe: its use proves it
@@ -150,19 +153,33 @@ describe('dead letters of the console', () => {
       })
       const [letter] = found
       expect(letter).to.include({ user_id: user.id })
-      expect(letter?.reason).to.match(/ECONNREFUSED/)
+      expect(letter?.reason).to.match(/451/)
       expect(JSON.stringify(found)).to.not.include(user.email)
       const path = `/admin/deliveries/${letter?.id}`
-      for (const id of [letter?.id, noId]) // it waits, and is tried again by itself
-        expect(seen(await call(url, 'POST', `/admin/deliveries/${id}/retry`, { bearer }))).to.deep.equal(notFound)
+      for (const id of [letter?.id, noId]) {
+        // It waits, and is tried again by itself.
+        const one = `/admin/deliveries/${id}`
+        expect(seen(await call(url, 'POST', `${one}/retry`, { bearer }))).to.deep.equal(notFound)
+        expect(seen(await call(url, 'DELETE', one, { bearer }))).to.deep.equal(notFound)
+        expect(seen(await call(url, 'DELETE', `${one}?sink=mail`, { bearer }))).to.deep.equal(notFound)
+      }
+      refusal = { status: 550, text: '5.1.1 no such mailbox' }
+      await eventually('the dead letter', async () => {
+        clock.advance(300)
+        bearer = await logIn(url, root)
+        return (await list()).some(({ id, state }) => id === letter?.id && state === 'dead') ? true : undefined
+      })
       expect(seen(await call(url, 'DELETE', path, { bearer }))).to.deep.equal(empty(204))
       expect(seen(await call(url, 'DELETE', path, { bearer }))).to.deep.equal(notFound)
       expect(seen(await call(url, 'DELETE', '/admin/deliveries/none', { bearer }))).to.deep.equal(notFound)
-      const line = service.logLines.map((one) => JSON.parse(one)).find(({ msg }) => msg === 'deliveries were discarded')
+      const line = service.logLines
+        .map((one) => JSON.parse(one))
+        .find(({ msg, count }) => msg === 'deliveries were discarded' && count > 0)
       expect(line).to.deep.include({ id: letter?.id, count: 1 })
       expect(line.by).to.include({ type: 'superuser' })
     } finally {
       await service.stop()
+      await smtp.kill()
     }
   })
 })

@@ -84,4 +84,12 @@ export default [
     tests,
     only: 'demands two factors of superusers with a cookie',
   },
+  {
+    title: 'a superuser discards the warning that waits for its owner',
+    file: 'src/application/deliveries/undelivered.ts',
+    text: "by.type === undefined ? ['dead'] : ['dead', 'waiting']",
+    replacement: "['dead', 'waiting']",
+    tests,
+    only: 'are listed with the reason and discarded',
+  },
 ]

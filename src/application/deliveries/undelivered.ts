@@ -147,7 +147,10 @@ export class RetryDeliveries {
   }
 }
 
-/** Deletes deliveries, waiting and dead, and requests for tokens. Events that wait for their distribution stay. */
+/**
+ * Deletes deliveries, waiting and dead, and requests for tokens. Events that wait for their distribution stay. A superuser deletes
+ * dead ones alone: what waits may be the warning to an owner, or the record of the superuser's own act.
+ */
 export class DiscardDeliveries {
   readonly #needs: Omit<ListNeeds, 'sinkNames'> & ActNeeds
   constructor(needs: Omit<ListNeeds, 'sinkNames'> & ActNeeds) {
@@ -157,17 +160,15 @@ export class DiscardDeliveries {
   /** Returns the number of deleted ones. */
   async execute({ by, wanted, requestId }: Wanted): Promise<number> {
     requireSuperuser(this.#needs, by, { isChange: true })
-    const count = await this.#discard(wanted)
+    const count = await this.#discard(wanted, by.type === undefined ? ['dead'] : ['dead', 'waiting'])
     this.#needs.deliveriesChanged({ act: 'discarded', ...wanted, by: actorOf(by), count, requestId })
     return count
   }
 
-  async #discard(wanted: Selection): Promise<number> {
+  async #discard(wanted: Selection, states: readonly DeliveryState[]): Promise<number> {
     const { outbox } = this.#needs
-    const { id, sink } = wanted
-    if (id !== undefined && sink !== undefined) return await outbox.discard([{ eventId: id, sink }])
     async function* discarded(): AsyncGenerator<DeliveryKey> {
-      for (const state of ['dead', 'waiting'] as const) {
+      for (const state of states) {
         for await (const { event, sink } of everyOne((after) => outbox.list(state, pageSize, after))) {
           if (isWanted(wanted, { event, sink })) yield { eventId: event.id, sink }
         }
@@ -176,12 +177,12 @@ export class DiscardDeliveries {
     const events = await inBatches(discarded(), (deliveries) => outbox.discard(deliveries))
     return wanted.id === undefined || wanted.sink !== undefined
       ? events
-      : events + (await this.#discardRequest(wanted.id))
+      : events + (await this.#discardRequest(wanted.id, states))
   }
 
-  async #discardRequest(id: EventId): Promise<number> {
+  async #discardRequest(id: EventId, states: readonly DeliveryState[]): Promise<number> {
     const { tokenRequests } = this.#needs
-    for (const state of ['dead', 'waiting'] as const) {
+    for (const state of states) {
       for await (const { request } of everyOne((after) => tokenRequests.list(state, pageSize, after))) {
         if (request.eventId === id) return Number(await tokenRequests.discard(request))
       }

@@ -98,7 +98,7 @@ const endpoints = [
   }),
   endpoint(routes.admin.discardDelivery, {
     operationId: 'admin:discard_delivery',
-    summary: 'Delete a delivery, dead or waiting',
+    summary: 'Delete a dead letter',
     parameters,
     query: bySink,
     target,

@@ -66,8 +66,7 @@ export function deliveryRow(one: Delivery, again: () => Promise<void>, owner: HT
     'div',
     { class: 'acts' },
     ...(owner === null ? [] : [owner]),
-    ...(one.state === 'dead' ? [retry] : []),
-    discard,
+    ...(one.state === 'dead' ? [retry, discard] : []),
   )
   return element('li', {}, about, acts)
 }
