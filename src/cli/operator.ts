@@ -87,6 +87,7 @@ export async function openOperator(
       'removeFactors',
       'resetFactors',
       'keepFactors',
+      'lookUpUser',
       'listUndelivered',
       'retryDeliveries',
       'discardDeliveries',

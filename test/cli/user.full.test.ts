@@ -31,6 +31,7 @@ for (const deployment of [onSqlite, onMongoAndRedis]) {
         ...(await deployment.settings()),
         PORTCULLIS_MAIL__LINKS__RESET: page,
         PORTCULLIS_ROUTERS__FACTORS__ENABLED: 'true',
+        PORTCULLIS_USERS__REPORTS_LOOKUPS: 'true',
       }
       service = await spawnService(env, folder)
     })
@@ -66,6 +67,9 @@ for (const deployment of [onSqlite, onMongoAndRedis]) {
       ])
       expect(await user('show', id.toUpperCase())).to.deep.equal({ code, out, err })
       expect(await user('show', 'nobody@example.com')).to.deep.equal(none)
+      for (const other of ['explain', 'sessions', 'export']) await user(other, 'ada@example.com')
+      const lookups = () => service.events.filter((one) => one.event === 'on_after_lookup' && one.user.id === id)
+      await eventually('the look-ups', () => lookups().length === 5)
     })
 
     it('lists users in pages, and finds them by a part of the address', async () => {

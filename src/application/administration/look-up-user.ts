@@ -5,7 +5,7 @@ import type { By } from '../sign-in/authenticate.ts'
 import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
 import { type LookupNeeds, reportLookup } from './report-lookup.ts'
 
-/** Reports that a superuser reads one user, or the sessions of one. */
+/** Reports that a superuser or a command reads one user, or the sessions of one. */
 export class LookUpUser {
   readonly #needs: LookupNeeds & FreshLoginNeeds
   constructor(needs: LookupNeeds & FreshLoginNeeds) {

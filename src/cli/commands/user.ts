@@ -9,13 +9,16 @@ import { columns, type ExitCode, printed, printedRows, remark, warn } from '../o
 import { type GlobalOptions, withUsers } from '../settings.ts'
 import { documentOf, lineOfLimit, type OneUser, rowOf, withUser } from './one-user.ts'
 
+const by = { type: 'command' } as const
+
 /** Prints a user, one field in each line, with the last login, linked accounts, stored sessions and the state of the limits. */
 export async function showUser({ client, ...options }: OneUser & { readonly client?: string }): Promise<ExitCode> {
   if (client !== undefined && isIP(client) === 0) {
     warn('--client takes an IPv4 or IPv6 address')
     return 2
   }
-  return await withUser(options, async ({ user, users }) => {
+  return await withUser(options, async ({ user, users, requestId }) => {
+    await users.lookUpUser.execute({ by, target: user, requestId })
     const lastLoginAt = await users.loginTimes.lastLogin(user.id)
     const sessions = await orUnknown(users.sessionsOf(user))
     const limits = await orUnknown(users.limitsOf(user, client ?? null))
@@ -46,7 +49,8 @@ export async function showUser({ client, ...options }: OneUser & { readonly clie
  * private fields and values of fields that are no longer declared, but no hash, no token and no secret.
  */
 export async function exportUser(options: OneUser): Promise<ExitCode> {
-  return await withUser(options, async ({ user, users }) => {
+  return await withUser(options, async ({ user, users, requestId }) => {
+    await users.lookUpUser.execute({ by, target: user, requestId })
     const whole = await orUnknown(users.exportUser(user))
     if ('unknown' in whole) warn(`the sessions are missing, because ${whole.unknown}`)
     const found = 'unknown' in whole ? await users.exportUser(user, { hasSessions: false }) : whole
@@ -132,7 +136,8 @@ function linesOfLimits(limits: readonly LimitState[]): readonly string[] {
 
 /** Prints the stored sessions of a user, the newest first. */
 export async function listSessions(options: OneUser): Promise<ExitCode> {
-  return await withUser(options, async ({ user, users }) => {
+  return await withUser(options, async ({ user, users, requestId }) => {
+    await users.lookUpUser.execute({ by, target: user, requestId })
     const sessions = await users.sessionsOf(user)
     if (sessions.length === 0) remark('There are no stored sessions. JWTs are not stored')
     else await printedRows(options, columns([titles, ...sessions.map(cellsOf)]), sessions.map(documentOfSession))

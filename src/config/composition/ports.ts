@@ -98,7 +98,6 @@ export function portsOf(settings: Settings, opened: Opened) {
     secondFactor: settings.security.secondFactor,
     newAddressTokens: settings.security.confirmEmailChange ? { tokens, keyRing, clock, lifetimes } : null,
     validatePassword: passwordValidation({ eventHandlers, tenant, clock, newId }),
-    reportsLookups: settings.users.reportsLookups,
     reportsUnchanged: settings.users.reportsUnchanged,
     requiresSession: settings.verification.requiresSession,
     maxOpenJourneys,
@@ -146,6 +145,7 @@ export function userPortsOf(
     users: presentUsers(users, { fieldRules, clock: opened.clock }),
     fieldRules,
     policy,
+    reportsLookups: settings.users.reportsLookups,
     verifiesNewUsers: settings.mail.url !== 'off' && settings.mail.verifyOnRegister,
   }
 }

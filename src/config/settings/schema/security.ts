@@ -158,7 +158,7 @@ export const users = Type.Object({
   reportsLookups: Type.Boolean({
     default: false,
     description:
-      'Calls `on_after_lookup` when a superuser searches for one user by the id or the address, reads one user, its sessions or its details, or asks why one cannot log in, and when a program does so by `admin`. Without room for the event, the answer is 503.',
+      'Calls `on_after_lookup` when a superuser searches for one user by the id or the address, reads one user, its sessions or its details, or asks why one cannot log in, and when a program does so by `admin`, or a command. Without room for the event, the answer is 503.',
   }),
   selfDeletion: Type.Boolean({
     default: false,
