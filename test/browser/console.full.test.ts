@@ -92,6 +92,19 @@ describe('the console in a browser', () => {
       }
       await page.fill('[name=q]', '')
       await page.locator('.list a').first().waitFor()
+      // A search that was typed before the list was left does not come into the new one.
+      const address = await page.evaluate(`(async () => {
+        const search = document.querySelector('[name=q]')
+        search.value = 'typed before'
+        search.dispatchEvent(new Event('input'))
+        for (const [hash, milliseconds] of [['#/state', 20], ['#/people', 300]]) {
+          location.hash = hash
+          await new Promise((resolve) => setTimeout(resolve, milliseconds))
+        }
+        return location.hash
+      })()`)
+      expect(address).to.equal('#/people')
+      await page.locator('.list a').first().waitFor()
       await page.locator('summary').click()
       await page.selectOption('[name=is_superuser]', 'true')
       await page.locator('.list a', { hasText: `root.${width}@example.com` }).waitFor()

@@ -43,7 +43,7 @@ export function showPeople(parameters: URLSearchParams): void {
     return query
   }
   const find = async (): Promise<void> => {
-    if (!isShown()) return // the person has gone on meanwhile
+    if (!isShown() || !results.isConnected) return // the person has gone on meanwhile, or is back
     running.abort()
     const own = new AbortController()
     running = own
