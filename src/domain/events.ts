@@ -18,7 +18,7 @@ export interface UserChanges {
   readonly password?: true
   readonly passwordRemoved?: true
   readonly isActive?: boolean
-  /** When the deactivation ends by itself, ISO 8601. No event tells of the end. */
+  /** When the deactivation ends by itself, ISO 8601; `null` if it no longer does. No event tells of the end. */
   readonly inactiveUntil?: string | null
   readonly inactiveReason?: string
   readonly isSuperuser?: boolean

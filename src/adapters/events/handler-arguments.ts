@@ -37,7 +37,7 @@ export interface WireChanges extends ChangedFields<WireLink> {
   /** The password was removed, because it was not known to be the owner's. */
   readonly password_removed?: true
   readonly is_active?: boolean
-  /** When the deactivation ends by itself, ISO 8601. */
+  /** When the deactivation ends by itself, ISO 8601; `null` if it no longer does. */
   readonly inactive_until?: string | null
   readonly inactive_reason?: string
   readonly is_superuser?: boolean

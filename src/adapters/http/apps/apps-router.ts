@@ -49,7 +49,7 @@ export interface MountedApps {
   readonly byName: ReadonlyMap<string, MountedApp>
   readonly page: (page: AppPage) => Reply
   readonly report: (refused: RefusedApp) => void
-  /** Whether a login is not enough to give an app one. */
+  /** The missing proof of a login that gives no login to an app: a factor that the user has to add, or a new login. */
   readonly lackOf: (by: Authenticated) => 'factor' | 'login' | null
   readonly clock: () => Date
 }
@@ -204,7 +204,7 @@ function signedIn(by: Authenticated | null): Authenticated | null {
   return by?.backend.isForBrowsers ? by : null
 }
 
-/** What the user has to do before an app gets a login: add a second factor, or log in again. */
+/** As `MountedApps.lackOf`. A user with a second factor has to show it. */
 function lackOf(by: Authenticated, apps: MountedApps): 'factor' | 'login' | null {
   return mustAskFactor(by.user, by.credential) ? 'login' : apps.lackOf(by)
 }
@@ -231,7 +231,7 @@ async function codeFor(
   return answerTo(back, apps.publicUrl, { code })
 }
 
-/** A new login, though one is there: in a trusted browser without the second factor, or with it. */
+/** The parameter that asks for a new login, though one is there. With `factor`, a trusted browser asks for the second factor, too. */
 type Another = 'another' | 'another=factor' | null
 
 /** The sign-in page, which leads back to the request. It asks for another login once. */
