@@ -13,6 +13,7 @@ export function remark(text: string): void {
 
 /** All control characters but tab and line feed. */
 const controls = /(?![\t\n])\p{Cc}/gu
+const escaped = (control: string): string => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /**
  * Prints a result on standard output: the text, or with `--json` the document in one line. Resolves when a slow reader has
@@ -20,7 +21,6 @@ const controls = /(?![\t\n])\p{Cc}/gu
  * the terminal. So they are escaped, as in JSON.
  */
 export async function printed({ json }: { readonly json: boolean }, text: string, document: object): Promise<boolean> {
-  const escaped = (one: string): string => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`
   const line = (json ? JSON.stringify(document) : text).replace(controls, escaped)
   await new Promise<void>((resolve) => process.stdout.write(`${line}\n`, () => resolve()))
   return process.stdout.writable

@@ -11,7 +11,6 @@ export class CreateSuperuser {
 
   execute(input: Registration): Promise<User> {
     const flags = { isSuperuser: true, isVerified: true }
-    const door = doors.creation
-    return register(this.#needs, { by: { type: 'program' }, ...input }, { flags, door })
+    return register(this.#needs, { by: { type: 'program' }, ...input }, { flags, door: doors.creation })
   }
 }

@@ -119,7 +119,6 @@ export class RetryDeliveries {
   async #retryEvents(wanted: Selection): Promise<Retried> {
     const { outbox, clock, lifetimes, sinkNames } = this.#needs
     const off = new Map<SinkName, number>()
-    const isOne = wanted.id !== undefined && wanted.sink !== undefined
     let expired = 0
     async function* retried(): AsyncGenerator<DeliveryKey> {
       for await (const { event, sink } of everyOne((after) => outbox.list('dead', pageSize, after))) {
@@ -128,7 +127,7 @@ export class RetryDeliveries {
         else if (wanted.sink === undefined && sink !== null && !sinkNames.has(sink))
           off.set(sink, (off.get(sink) ?? 0) + 1)
         else yield { eventId: event.id, sink }
-        if (isOne) return // the console lists the first ones, so it is found soon
+        if (isOne(wanted)) return // the console lists the first ones, so it is found soon
       }
     }
     const due = await inBatches(retried(), (letters) => outbox.revive(letters, clock()))
@@ -170,7 +169,9 @@ export class DiscardDeliveries {
     async function* discarded(): AsyncGenerator<DeliveryKey> {
       for (const state of states) {
         for await (const { event, sink } of everyOne((after) => outbox.list(state, pageSize, after))) {
-          if (isWanted(wanted, { event, sink })) yield { eventId: event.id, sink }
+          if (!isWanted(wanted, { event, sink })) continue
+          yield { eventId: event.id, sink }
+          if (isOne(wanted)) return
         }
       }
     }
@@ -189,6 +190,11 @@ export class DiscardDeliveries {
     }
     return 0
   }
+}
+
+/** Whether an event has one such delivery at most. */
+function isOne({ id, sink }: Selection): boolean {
+  return id !== undefined && sink !== undefined
 }
 
 function isWanted({ id, sink }: Selection, one: Pick<UndeliveredEvent, 'event' | 'sink'>): boolean {

@@ -18,6 +18,15 @@ const taken: Readonly<Record<keyof typeof doors, RefusalCode>> = {
   anyChange: 'UPDATE_USER_FIELD_ALREADY_EXISTS',
 }
 
+/** The bodies of answers with users, each with the fields that the deployer declares. */
+const bodies = new Map<TSchema | null, (rules: FieldRules) => TSchema>([
+  [UserSchema, (rules) => answered(UserSchema, rules)],
+  [UserWithAccountsSchema, (rules) => answered(UserWithAccountsSchema, rules)],
+  [UserPageSchema, (rules) => pageOf(answered(ListedUserSchema, rules))],
+  [ExplanationSchema, (rules) => explanationSchemaOf(answered(UserSchema, rules))],
+  [DetailsSchema, (rules) => detailsSchemaOf(answered(UserSchema, rules))],
+])
+
 /** A router as the OpenAPI document shows it: with the fields that the deployer declares. */
 export function withOwnFields<Of extends Router>(router: Of, rules: FieldRules): Of {
   if (rules.fields.size === 0 && !rules.refusesUnknown) return router
@@ -27,17 +36,8 @@ export function withOwnFields<Of extends Router>(router: Of, rules: FieldRules):
 function described(endpoint: Endpoint, rules: FieldRules): Endpoint {
   const { body, ownFields, refusals } = endpoint
   const replies = Object.entries(endpoint.replies).map(([status, reply]) => {
-    if (reply.body === UserPageSchema) {
-      return [status, { ...reply, body: pageOf(answered(ListedUserSchema, rules)) }] as const
-    }
-    if (reply.body === ExplanationSchema) {
-      return [status, { ...reply, body: explanationSchemaOf(answered(UserSchema, rules)) }] as const
-    }
-    if (reply.body === DetailsSchema) {
-      return [status, { ...reply, body: detailsSchemaOf(answered(UserSchema, rules)) }] as const
-    }
-    const isUser = reply.body === UserSchema || reply.body === UserWithAccountsSchema
-    return [status, isUser && reply.body !== null ? { ...reply, body: answered(reply.body, rules) } : reply] as const
+    const ofUser = bodies.get(reply.body)
+    return [status, ofUser === undefined ? reply : { ...reply, body: ofUser(rules) }] as const
   })
   const own = { ...endpoint, replies: Object.fromEntries(replies) }
   if (body === null || ownFields === undefined) return own
