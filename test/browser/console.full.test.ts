@@ -92,7 +92,15 @@ describe('the console in a browser', () => {
       }
       await page.fill('[name=q]', '')
       await page.locator('.list a').first().waitFor()
-      // A search that was typed before the list was left does not come into the new one.
+      // Neither a search that was typed before the list was left comes into the new list, nor a late answer.
+      let answer = (): void => undefined
+      const held = new Promise<void>((resolve) => {
+        answer = resolve
+      })
+      await page.route('**/admin/health', async (route) => {
+        await held
+        await route.continue()
+      })
       const address = await page.evaluate(`(async () => {
         const search = document.querySelector('[name=q]')
         search.value = 'typed before'
@@ -104,6 +112,11 @@ describe('the console in a browser', () => {
         return location.hash
       })()`)
       expect(address).to.equal('#/people')
+      const late = page.waitForResponse('**/admin/health')
+      answer()
+      await (await late).finished()
+      await page.evaluate('new Promise((resolve) => setTimeout(resolve, 100))')
+      await page.unroute('**/admin/health')
       await page.locator('.list a').first().waitFor()
       await page.locator('summary').click()
       await page.selectOption('[name=is_superuser]', 'true')

@@ -1,5 +1,5 @@
 import { showDeliveries } from './deliveries.ts'
-import { base, byId, data, element, filled, sayWhatWasLeft, show, site, texts } from './page.ts'
+import { base, beginView, byId, data, element, filled, sayWhatWasLeft, site, texts } from './page.ts'
 import { showPeople } from './people.ts'
 import { showAddress, showPerson } from './person.ts'
 import { attempt, Problem, request, signInAddress } from './requests.ts'
@@ -13,7 +13,7 @@ interface Me {
 /** The page of somebody who may not go on. */
 function showGate(text: string, href: string, link: string, ...hints: readonly string[]): void {
   byId('views').hidden = true
-  show(
+  beginView()(
     texts.gate.title,
     element('p', {}, data(text)),
     element('p', {}, element('a', { class: 'button', href }, link)),

@@ -1,6 +1,6 @@
 import type { Delivery } from './answers.ts'
 import { ask } from './ask.ts'
-import { badge, button, data, element, filled, rows, say, show, texts, time } from './page.ts'
+import { badge, beginView, button, data, element, filled, rows, say, texts, time } from './page.ts'
 import { linkTo } from './person-marks.ts'
 import { attempt, request } from './requests.ts'
 
@@ -11,6 +11,7 @@ interface Retried {
 }
 
 export async function showDeliveries(): Promise<void> {
+  const show = beginView()
   const found = await attempt(() =>
     request<{ items: readonly Delivery[]; has_more: boolean }>('GET', '/admin/deliveries'),
   )

@@ -88,8 +88,21 @@ export function field(
   return [element('div', { class: `field ${look}` }, element('label', { for: id }, label), input), input]
 }
 
+type Show = (title: Node | string, ...content: (Node | string)[]) => void
+
+let latest: Show | null = null
+
+/** Begins a view, which the result shows. Once another view has begun, it shows nothing: its answer came too late. */
+export function beginView(): Show {
+  const own: Show = (...view) => {
+    if (latest === own) show(...view)
+  }
+  latest = own
+  return own
+}
+
 /** Replaces the view, and takes the focus to its heading. */
-export function show(title: Node | string, ...content: (Node | string)[]): void {
+const show: Show = (title, ...content) => {
   const heading = element('h1', { tabindex: '-1' }, title)
   byId('view').replaceChildren(heading, ...content)
   document.title = `${heading.textContent} – ${site.brand}`

@@ -1,6 +1,6 @@
 import { addPerson } from './add.ts'
 import type { Found, FoundPage } from './answers.ts'
-import { button, data, element, field, show, site, takeBackFault, texts, time } from './page.ts'
+import { beginView, button, data, element, field, site, takeBackFault, texts, time } from './page.ts'
 import { badges } from './person-marks.ts'
 import { attempt, request } from './requests.ts'
 
@@ -67,7 +67,7 @@ export function showPeople(parameters: URLSearchParams): void {
   })
 
   const add = button(texts.people.add, 'second', async () => void (await attempt(addPerson)))
-  show(texts.people.title, element('div', { class: 'bar' }, searchRow, add), filters, results)
+  beginView()(texts.people.title, element('div', { class: 'bar' }, searchRow, add), filters, results)
   search.focus()
   void find()
 }

@@ -2,7 +2,21 @@ import { actsOn } from './acts.ts'
 import type { Details, Explanation, Found, Session } from './answers.ts'
 import { ask } from './ask.ts'
 import { deliveryRow } from './deliveries.ts'
-import { badge, button, data, element, facts, filled, rows, say, section, show, site, texts, time } from './page.ts'
+import {
+  badge,
+  beginView,
+  button,
+  data,
+  element,
+  facts,
+  filled,
+  rows,
+  say,
+  section,
+  site,
+  texts,
+  time,
+} from './page.ts'
 import { lastSearch } from './people.ts'
 import { badges } from './person-marks.ts'
 import { attempt, Problem, person, request } from './requests.ts'
@@ -10,6 +24,7 @@ import { proofs, whySection } from './why.ts'
 
 /** Everything about a person, and the acts. */
 export async function showPerson(id: string): Promise<void> {
+  const show = beginView()
   const details = await attempt(() => load(id))
   if (details === null) return show(texts.person.about, backLink())
   if (details === 'gone') return show(texts.person.gone, backLink())
@@ -46,6 +61,7 @@ async function load(id: string): Promise<Details | 'gone'> {
 
 /** Why somebody with this address cannot log in, who may have no account. */
 export async function showAddress(email: string): Promise<void> {
+  const show = beginView()
   const path = `${site.users}/explain?${new URLSearchParams({ email })}`
   const explanation = await attempt(() => request<Explanation>('GET', path))
   if (explanation === null) return show(data(email), backLink())

@@ -1,4 +1,4 @@
-import { badge, element, facts, filled, section, show, texts } from './page.ts'
+import { badge, beginView, element, facts, filled, section, texts } from './page.ts'
 import { attempt, request } from './requests.ts'
 
 interface Health {
@@ -9,6 +9,7 @@ interface Health {
 }
 
 export async function showState(): Promise<void> {
+  const show = beginView()
   const health = await attempt(() => request<Health>('GET', '/admin/health'))
   if (health === null) return
   const { state } = texts
