@@ -228,6 +228,22 @@ describe('the pages at /account in a browser', () => {
     expect(sent).to.deep.equal(['/auth/verify'])
   })
 
+  it('let nobody click a button before the script can act', async () => {
+    await openBrowser('en-GB')
+    const released = Promise.withResolvers<void>()
+    await page.route('**/account/*.js', (route) => released.promise.then(() => route.continue()))
+    for (const [path, button] of [
+      ['sign-in', '#form button:not([type])'],
+      [`verify#token=${oldToken}`, '#confirm'],
+    ] as const) {
+      await page.goto(`${service.url}/account/${path}`, { waitUntil: 'commit' })
+      await page.locator(button).waitFor()
+      expect(await page.isDisabled(button), path).to.equal(true)
+    }
+    released.resolve()
+    await page.locator('#confirm:enabled').waitFor()
+  })
+
   it('use a fresh link that is opened in the tab of an old one', async () => {
     const email = 'noether@example.com'
     await openBrowser('en-GB')

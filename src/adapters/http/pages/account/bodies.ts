@@ -70,8 +70,8 @@ ${links([link('forgot', texts.reset.again)])}
 <div id="question">
 <p>${texts.verify.intro}</p>
 <div class="group">
-<button type="button" id="confirm">${texts.verify.button}</button>
-<button type="button" id="reject" class="second" aria-describedby="reject-hint">${texts.verify.reject}</button>
+<button type="button" id="confirm" disabled>${texts.verify.button}</button>
+<button type="button" id="reject" class="second" disabled aria-describedby="reject-hint">${texts.verify.reject}</button>
 <p class="hint" id="reject-hint">${texts.verify.rejectHint}</p>
 </div>
 </div>
@@ -311,7 +311,7 @@ function buttonsOf(texts: Texts, providers: Site['providers']): Html | null {
   if (usable.length === 0) return null
   const items = usable.map((one) => {
     const text = texts.continueWith.replace('{provider}', () => one.label)
-    return html`<li><button type="button" class="second with-icon" id="with-${one.name}">${iconOf(one)}<span>${text}</span></button></li>`
+    return html`<li><button type="button" class="second with-icon" id="with-${one.name}" disabled>${iconOf(one)}<span>${text}</span></button></li>`
   })
   return html`<p class="or"><span>${texts.or}</span></p>
 <ul>

@@ -20,6 +20,7 @@ export function onSubmit(act: (fields: Readonly<Record<string, string>>) => Prom
       })
       .finally(() => form.removeAttribute('aria-busy'))
   })
+  for (const button of form.querySelectorAll('button')) button.disabled = false
 }
 
 /** Lets the buttons of the form show its passwords. Returns the way to hide them, for browsers that store what is shown. */
@@ -62,6 +63,7 @@ export function onClick(button: HTMLElement, act: () => Promise<void>): void {
     button.setAttribute('aria-busy', 'true')
     void attempt(act).finally(() => button.removeAttribute('aria-busy'))
   })
+  button.removeAttribute('disabled')
 }
 
 /** Calls `act` at the second click. The first one puts the question on the button, until the focus leaves it. */
