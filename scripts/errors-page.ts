@@ -101,7 +101,8 @@ input. \`loc\` is a path: \`["body", "email"]\` is a field, \`["body"]\` the who
 | \`value_error\` | The value is not an e-mail address, or the field was sent twice. \`reason\` or \`until\` does not fit [a deactivation](administration.md#deactivate-a-user). Or the fields of a user have more than 8 KiB |
 | \`string_pattern_mismatch\` | \`grant_type\` is not \`password\`, or a [field of your own](fields.md) does not match its pattern |
 | \`int_parsing\`, \`datetime_parsing\` | A parameter of the query is not a whole number, or no date or time. Or \`until\` in a body is no time, or has no time zone |
-| \`int_type\`, \`float_type\`, \`date_parsing\`, \`enum\` | A field of your own has another type, or is none of its options |
+| \`int_type\`, \`float_type\`, \`date_parsing\` | A field of your own has another type |
+| \`enum\` | The value is none of the options, which \`ctx.expected\` lists |
 | \`string_too_short\`, \`string_too_long\`, \`too_long\`, \`greater_than_equal\`, \`less_than_equal\` | A field of your own is outside its limits |
 | \`extra_forbidden\` | The field is not declared, or users may not write it (\`users.unknownFields: refuse\`). Or the parameter of the query is unknown |
 | \`model_attributes_type\` | The body is not a JSON object, or its type is not \`application/json\` |

@@ -108,6 +108,12 @@ function faultOfList(field: Field, list: readonly unknown[]): OwnFieldFault | nu
   return null
 }
 
+/** The options in the words of pydantic, such as `'a', 'b' or 'c'`. */
+export function alternatives(options: readonly string[]): string {
+  const quoted = options.map((option) => `'${option}'`)
+  return [quoted.slice(0, -1).join(', '), ...quoted.slice(-1)].filter((part) => part !== '').join(' or ')
+}
+
 function faultOfText(field: Field, text: string): OwnFieldFault | null {
   const { minLength, maxLength, options, pattern } = field
   // PostgreSQL stores neither.
@@ -117,8 +123,7 @@ function faultOfText(field: Field, text: string): OwnFieldFault | null {
   }
   if (options !== null) {
     if (options.includes(text)) return null
-    const quoted = options.map((option) => `'${option}'`)
-    const expected = [quoted.slice(0, -1).join(', '), ...quoted.slice(-1)].filter((part) => part !== '').join(' or ')
+    const expected = alternatives(options)
     return fault(field, 'enum', `Input should be ${expected}`, { expected })
   }
   // A longer text has more characters, too, so it is not counted.

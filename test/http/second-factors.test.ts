@@ -1,7 +1,17 @@
 import { expect } from 'chai'
 import { decodeJwt } from 'jose'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
-import { anAddress, cookiesOf, empty, notFound, refused, seen } from '../support/http/answers.ts'
+import {
+  anAddress,
+  cookiesOf,
+  empty,
+  fault,
+  invalid,
+  missing,
+  notFound,
+  refused,
+  seen,
+} from '../support/http/answers.ts'
 import { call, goodPassword, logIn, register } from '../support/http/client.ts'
 import { tokenOf } from '../support/scenes/app-sign-in.ts'
 import { challenged, codeOf, type Enrolled, enrolFactor, enrolled, prove } from '../support/scenes/factors.ts'
@@ -35,6 +45,16 @@ describe('second factors', () => {
     const { challenge } = await challenged(url, user.email)
     return tokenOf(await prove(url, { challenge, code: codeFor(user) }))
   }
+
+  it('are refused by name: an unknown method, and a method without its proof', async () => {
+    const { challenge } = await challenged(url, (await enrol()).email)
+    const send = (json: object) => call(url, 'POST', '/auth/jwt/second-factor', { json: { challenge, ...json } })
+    const expected = "'totp', 'recovery_code' or 'passkey'"
+    const unknown = fault('enum', `Input should be ${expected}`, ['method'], { expected })
+    expect(seen(await send({ method: 'sms', code: '000000' }))).to.deep.equal(invalid(unknown))
+    expect(seen(await send({ method: 'totp' }))).to.deep.equal(invalid(missing('code')))
+    expect(seen(await send({ method: 'passkey' }))).to.deep.equal(invalid(missing('response')))
+  })
 
   it('are added by a first code, with ten recovery codes, and end all other logins', async () => {
     const email = anAddress()

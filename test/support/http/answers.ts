@@ -26,7 +26,7 @@ export const forbidden = refused(403, 'Forbidden')
 export const notFound = refused(404, 'Not Found')
 
 type Path = readonly (string | number)[]
-const fault = (type: string, msg: string, path: Path, ctx?: object) => ({
+export const fault = (type: string, msg: string, path: Path, ctx?: object) => ({
   type,
   loc: ['body', ...path],
   msg,

@@ -1,5 +1,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
+import { alternatives } from '../../../domain/field.ts'
 import type { Fields, RawBody } from '../body/raw-body.ts'
 import { type FieldFault, Invalid } from '../errors.ts'
 import { parseAddress } from '../schemas.ts'
@@ -126,6 +127,10 @@ function faultOf({ keyword, params }: ErrorObject, name: string, value: unknown)
       if (isOf('object', params.type)) return fault('model_attributes_type', name)
       if (!isOf('boolean', params.type)) return fault('string_type', name)
       return fault(typeof value === 'string' || Number.isInteger(value) ? 'bool_parsing' : 'bool_type', name)
+    case 'enum': {
+      const expected = alternatives(params.allowedValues)
+      return { type: 'enum', loc: ['body', name], msg: `Input should be ${expected}`, ctx: { expected } }
+    }
     default:
       return fault('string_type', name)
   }
@@ -142,7 +147,7 @@ const messages = {
   model_attributes_type: 'Input should be a valid dictionary or object to extract fields from',
 }
 
-function fault(type: keyof typeof messages, ...path: string[]): FieldFault {
+export function fault(type: keyof typeof messages, ...path: string[]): FieldFault {
   return { type, loc: ['body', ...path], msg: messages[type] }
 }
 

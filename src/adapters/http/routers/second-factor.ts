@@ -3,8 +3,9 @@ import { factorMethods } from '../../../application/factors/challenges.ts'
 import type { FactorProof, FinishLogin } from '../../../application/factors/finish-login.ts'
 import type { BeginPasskeyLogin, LogInByPasskey } from '../../../application/passkeys/log-in-by-passkey.ts'
 import type { LoginResult } from '../../../application/sign-in/complete-login.ts'
-import { InvalidInput } from '../../../domain/refusal.ts'
 import { endpoint, type Incoming, type Router } from '../endpoint.ts'
+import { Invalid } from '../errors.ts'
+import { fault } from '../pipeline/validate.ts'
 import type { Reply } from '../reply.ts'
 import { routes } from '../routes.ts'
 import { optional, text } from '../schemas.ts'
@@ -33,13 +34,13 @@ const Body = Type.Object(
   { title: 'SecondFactor' },
 )
 
-/** The member of the proof that belongs to its method. Throws `InvalidInput` without it. */
+/** The member of the proof that belongs to its method. Throws `Invalid` without it. */
 function proofOf({ method, code, response }: Static<typeof Body>): FactorProof {
   if (method === 'passkey') {
-    if (response === undefined) throw new InvalidInput('response', 'is missing')
+    if (response === undefined) throw new Invalid([fault('missing', 'response')])
     return { method, response }
   }
-  if (code == null) throw new InvalidInput('code', 'is missing')
+  if (code == null) throw new Invalid([fault('missing', 'code')])
   return { method, code }
 }
 
