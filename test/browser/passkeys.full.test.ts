@@ -14,6 +14,7 @@ const texts = {
     step: 'One more step',
     code: 'Recovery code',
     really: 'Really remove?',
+    missing: 'Please fill this in.',
   },
   'de-AT': {
     cancelled: 'wurde kein Passkey verwendet',
@@ -21,6 +22,7 @@ const texts = {
     step: 'Noch ein Schritt',
     code: 'Wiederherstellungscode',
     really: 'Ja, entfernen',
+    missing: 'Bitte füllen Sie dieses Feld aus.',
   },
 }
 
@@ -112,7 +114,7 @@ describe('the pages for passkeys in a browser', () => {
     ['de-AT', 360, 'dark'],
   ] as const) {
     it(`add a passkey, sign in with it without an address, rename and remove it (${locale}, ${width})`, async () => {
-      const { refused, step, code, really } = texts[locale]
+      const { refused, step, code, really, missing } = texts[locale]
       const email = `ada.${locale.toLowerCase()}@example.com`
       await register(service.url, email)
       await open(locale, width, scheme)
@@ -131,6 +133,9 @@ describe('the pages for passkeys in a browser', () => {
       await page.goto(`${service.url}/account/factors`)
       await page.locator('#passkeys li').waitFor()
       await watched.expectAccessible('/account/factors with a passkey')
+      await page.fill('#passkeys input', ' ')
+      await page.keyboard.press('Enter')
+      await says('#passkeys .fault', missing)
       await page.fill('#passkeys input', 'Drawer')
       await page.keyboard.press('Enter')
       await page.locator('#passkeys button[aria-label$=": Drawer"]').first().waitFor()

@@ -159,12 +159,19 @@ describe('the page of the message about a reset', () => {
     const service = await startTestService(env)
     const browser = await launchBrowser()
     const { url } = service
-    const { bearer } = await enrolled(url, 'ada@example.com', () => new Date())
+    const { bearer, recoveryCodes } = await enrolled(url, 'ada@example.com', () => new Date())
     const { id } = (await call(url, 'GET', '/users/me', { bearer })).body as { id: string } // safe: a user
     const admin = await superuserToken(url, env, service.dataFolder)
     expect((await call(url, 'POST', `/users/${id}/factors/reset`, { bearer: admin })).status).to.equal(200)
     const { token } = await service.event(({ event }) => event === 'on_factor_reset_started')
     const { page, says, complaints, expectAccessible } = await watchedPage(browser, { locale: 'en-GB' })
+    await page.goto(`${url}/account/sign-in`)
+    await page.fill('#username', 'ada@example.com')
+    await page.fill('#password', goodPassword)
+    await page.keyboard.press('Enter')
+    await page.fill('#code', recoveryCodes[0] ?? '')
+    await page.keyboard.press('Enter')
+    await says('#factor-reset', 'It will be removed at')
     const link = `${url}/account/factors#token=${token}`
     await page.goto(link)
     await page.click('#keep')

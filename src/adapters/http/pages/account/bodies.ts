@@ -233,6 +233,7 @@ function factorRow(texts: Texts): Html {
 <div>
 <p class="hint">${texts.factors.title}</p>
 <span id="factor-state"></span>
+<p class="fault" id="factor-reset"></p>
 </div>
 <a class="button quiet" href="#" data-page-name="factors" aria-label="${texts.factors.change}">${texts.account.change}</a>
 </li>`

@@ -148,6 +148,8 @@ export async function asUser(act: () => Promise<void>, back: string | null = ret
 /** Replaces the form with a message and a way on. */
 export function finish(title: string, text: string, ...ways: HTMLElement[]): void {
   byId('step').replaceChildren(...ways)
+  const back = byId('back-to-app')
+  back.hidden ||= ways.some((way) => way.getAttribute('href') === back.getAttribute('href'))
   retitle(title)
   say(text)
   byId('title').focus()

@@ -1,5 +1,5 @@
 import { browserSupportsWebAuthn, startAuthentication, startRegistration } from '@simplewebauthn/browser'
-import { onSecondClick } from './form.ts'
+import { onSecondClick, showFault } from './form.ts'
 import { data, element, filled, texts } from './page.ts'
 import { Problem, request } from './requests.ts'
 import { dateOf } from './times.ts'
@@ -65,12 +65,19 @@ export function passkeyRow(
   { id, name, added_at }: Passkey,
   { rename, remove }: { rename: (name: string) => void; remove: () => void },
 ): HTMLElement {
-  const attributes = { type: 'text', value: name, maxlength: '64', 'aria-label': texts.passkeyName }
+  const faultId = `name-${id}-fault`
+  const named = { id: `name-${id}`, 'aria-label': texts.passkeyName, 'aria-describedby': faultId }
+  const attributes = { type: 'text', value: name, maxlength: '64', ...named }
   const field = element('input', attributes) as HTMLInputElement // safe: it is an input
   const button = (text: string): HTMLElement =>
     element('button', { type: 'button', class: 'quiet', 'aria-label': `${text}: ${name}` }, text)
   const renaming = button(texts.rename)
-  renaming.addEventListener('click', () => rename(field.value.trim()))
+  renaming.addEventListener('click', () => {
+    const typed = field.value.trim()
+    showFault(field, typed === '' ? texts.fieldMissing : '')
+    if (typed === '') field.focus()
+    else rename(typed)
+  })
   field.addEventListener('keydown', ({ key }) => {
     if (key === 'Enter') renaming.click()
   })
@@ -80,7 +87,13 @@ export function passkeyRow(
   return element(
     'li',
     { 'data-id': id },
-    element('div', {}, field, element('p', { class: 'hint' }, since)),
+    element(
+      'div',
+      {},
+      field,
+      element('p', { class: 'fault', id: faultId, role: 'alert' }),
+      element('p', { class: 'hint' }, since),
+    ),
     renaming,
     removing,
   )

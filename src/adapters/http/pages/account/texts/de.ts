@@ -168,6 +168,7 @@ export const de: Texts = {
       'Bewahren Sie diese Wiederherstellungscodes sicher auf, zum Beispiel auf Papier. Jeder ersetzt Ihren zweiten Faktor einmal, wenn Sie ihn verlieren. Sie werden nur jetzt gezeigt, und frühere gelten nicht mehr.',
     factorResetAt:
       'Ihr zweiter Faktor wird entfernt, weil jemand ihn als verloren gemeldet hat: {time}. Wenn Sie das nicht waren, behalten Sie ihn, und legen Sie ein neues Passwort fest.',
+    factorGoesAt: 'Er wird entfernt, weil jemand ihn als verloren gemeldet hat: {time}.',
     factorsKept:
       'Ihr zweiter Faktor bleibt. Wenn Sie nicht um seine Entfernung gebeten haben, legen Sie jetzt ein neues Passwort fest.',
     factorRemoved: 'Eine Anmeldung braucht keinen Code mehr, und die Wiederherstellungscodes gelten nicht mehr.',
@@ -268,7 +269,7 @@ export const de: Texts = {
       LOGIN_USER_NOT_VERIFIED: 'Bitte bestätigen Sie zuerst Ihre Adresse.',
       LOGIN_SECOND_FACTOR_REQUIRED: 'Bitte geben Sie den Code Ihrer Authenticator-App ein.',
       SECOND_FACTOR_REFUSED:
-        'Dieser Code ist falsch oder wurde schon benutzt. Bitte nehmen Sie den nächsten. Wenn das nicht hilft, melden Sie sich neu an.',
+        'Dieser Code ist falsch oder wurde schon benutzt. Bitte nehmen Sie den nächsten. Wenn das nicht hilft, prüfen Sie die Uhr Ihres Telefons, oder melden Sie sich neu an.',
       SECOND_FACTOR_REQUIRED: 'Bitte melden Sie sich noch einmal mit dem zweiten Faktor an.',
       PASSKEY_REFUSED:
         'Dieser Passkey ist hier nicht mehr bekannt, oder es hat zu lange gedauert. Bitte versuchen Sie es noch einmal.',

@@ -166,6 +166,7 @@ export const en = {
       'Keep these recovery codes in a safe place, such as on paper. Each of them replaces your second factor once, if you lose it. They are shown only now, and former codes no longer work.',
     factorResetAt:
       'Your second factor will be removed at {time}, because somebody said that it is lost. If it was not you, keep it, and choose a new password.',
+    factorGoesAt: 'It will be removed at {time}, because somebody said that it is lost.',
     factorsKept: 'Your second factor stays. If you did not ask for its removal, choose a new password now.',
     factorRemoved: 'A sign-in needs no code any more, and the recovery codes no longer work.',
     factorRequired: 'Your account needs a second factor before you go on.',
@@ -268,7 +269,7 @@ export const en = {
       LOGIN_USER_NOT_VERIFIED: 'Please verify your address first.',
       LOGIN_SECOND_FACTOR_REQUIRED: 'Please enter the code of your authenticator app.',
       SECOND_FACTOR_REFUSED:
-        'This code is wrong, or it was used already. Please take the next one. If it does not help, sign in again.',
+        'This code is wrong, or it was used already. Please take the next one. If it does not help, check the clock of your telephone, or sign in again.',
       SECOND_FACTOR_REQUIRED: 'Please sign in again with your second factor.',
       PASSKEY_REFUSED: 'This passkey is not known here any more, or it took too long. Please try again.',
       PASSKEYS_NOT_AVAILABLE: 'Passkeys do not work at this address.',

@@ -11,6 +11,7 @@ import {
   signedIn,
 } from '../requests.ts'
 import { showSessions } from '../sessions.ts'
+import { dateOf } from '../times.ts'
 
 const { routes, providers } = data
 const here = location.origin + location.pathname
@@ -25,15 +26,17 @@ async function showWaysIn(): Promise<void> {
 interface OwnFactors {
   readonly totp: object | null
   readonly passkeys: readonly object[]
+  readonly reset_at: string | null
 }
 
 async function showFactor(): Promise<void> {
-  const { totp, passkeys } = await request<OwnFactors>('GET', `${routes.users}/me/factors`)
+  const { totp, passkeys, reset_at: resetAt } = await request<OwnFactors>('GET', `${routes.users}/me/factors`)
   byId('factor-state').textContent =
     [
       ...(totp === null ? [] : [texts.factorApp]),
       ...(passkeys.length === 0 ? [] : [filled(texts.passkeyCount, { count: String(passkeys.length) })]),
     ].join(', ') || texts.noFactor
+  if (resetAt !== null) byId('factor-reset').textContent = filled(texts.factorGoesAt, { time: dateOf(resetAt) })
 }
 
 function showPassword({ is_set: isSet, may_be_random: mayBeRandom }: OwnPassword): void {

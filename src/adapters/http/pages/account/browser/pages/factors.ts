@@ -1,7 +1,7 @@
 import { asUser, attempt, finish, onClick, onSecondClick, onSubmit, signOutOnClick } from '../form.ts'
 import { byId, data, element, filled, open, pageUrl, retitle, returnTo, say, texts, wayText } from '../page.ts'
 import { addPasskey, hasPasskeys, type Passkey, passkeyRow, removePasskey, renamePasskey } from '../passkeys.ts'
-import { codeOf, Problem, request } from '../requests.ts'
+import { codeOf, request } from '../requests.ts'
 import { dateOf } from '../times.ts'
 import { forgetToken, leaveOnlyWayOn, linkToken } from '../token.ts'
 
@@ -141,7 +141,6 @@ function showPasskeys(passkeys: readonly Passkey[]): void {
 let present = 0
 
 async function rename({ id }: Passkey, name: string): Promise<void> {
-  if (name === '') throw new Problem('', texts.fieldMissing)
   await renamePasskey(id, name)
   await show()
   say(texts.passkeyRenamed)
