@@ -119,14 +119,12 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     'Print a user, with linked accounts, stored sessions and the limits that the address has used',
     async (options) => (await import('./commands/user.ts')).showUser(options),
   ).option('--client <address>', 'also print the limits of this IP address, and its pauses for this user')
-  user
-    .command('explain')
-    .description('Print why somebody with this address cannot log in, and what to do')
-    .argument('<address>', 'the address, also one without a user')
-    .action(async (address: string) => {
-      const { explainLogin } = await import('./commands/user-explanation.ts')
-      code = await explainLogin({ ...globalOptions(), address })
-    })
+  forOne(
+    user,
+    'explain',
+    'Print why somebody cannot log in, and what to do. The address need not be that of a user',
+    async (options) => (await import('./commands/user-explanation.ts')).explainLogin(options),
+  )
   forOne(user, 'export', 'Print everything that is stored about a user, as JSON, without secrets', async (options) =>
     (await import('./commands/user.ts')).exportUser(options),
   )

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { newId } from '../../src/adapters/crypto/new-id.ts'
 import { eventually } from '../support/eventually.ts'
 import { call, register } from '../support/http/client.ts'
 import { portcullis } from '../support/process/command-line.ts'
@@ -42,6 +43,7 @@ for (const deployment of [onSqlite, onMongoAndRedis]) {
       const json = JSON.parse((await explain(email, '--json')).out)
       expect(json.causes[0]).to.include({ code: 'wrong_password', count: 1 })
       expect(json.user).to.include({ email, isActive: true })
+      expect((await explain(json.user.id)).out.split('\n')[0]).to.equal(first)
     })
 
     it('says that nobody has the address, and shows its refused logins', async () => {
@@ -53,6 +55,7 @@ for (const deployment of [onSqlite, onMongoAndRedis]) {
       })
       expect(out).to.match(/^Nobody has this address\./)
       expect(await explain('no address')).to.include({ code: 2, out: '' })
+      expect(await explain(newId())).to.include({ code: 1, out: '' })
     })
   })
 }

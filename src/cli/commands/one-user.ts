@@ -48,7 +48,8 @@ export function newRequestId(): string {
   return `cli-${randomUUID()}`
 }
 
-function parsed(who: string) {
+/** The address or the id that somebody has typed. */
+export function parsed(who: string) {
   const id = parseUserId(who)
   return id === null ? parseEmail(who) : { id }
 }

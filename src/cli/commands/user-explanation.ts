@@ -1,19 +1,20 @@
-import { parseEmail } from '../../adapters/addresses/parse-email.ts'
 import { sentenceOf } from '../../application/explain/words.ts'
 import { jsonId } from '../../domain/ids.ts'
 import { type ExitCode, printed, warn } from '../output.ts'
-import { type GlobalOptions, withUsers } from '../settings.ts'
-import { lineOfLimit, newRequestId } from './one-user.ts'
+import { withUsers } from '../settings.ts'
+import { lineOfLimit, newRequestId, type OneUser, parsed, refuseUnknown } from './one-user.ts'
 
-/** Prints why somebody with the address cannot log in: the likely cause first, and then what it rests on. */
-export async function explainLogin(options: GlobalOptions & { readonly address: string }): Promise<ExitCode> {
-  const parsed = parseEmail(options.address)
-  if ('objection' in parsed) {
-    warn(`give an address. ${parsed.objection}`)
+/** Prints why somebody cannot log in: the likely cause first, and then what it rests on. Nobody needs to have the address. */
+export async function explainLogin(options: OneUser): Promise<ExitCode> {
+  const wanted = parsed(options.who)
+  if ('objection' in wanted) {
+    warn(`give an address, or the id of a user. ${wanted.objection}`)
     return 2
   }
   return await withUsers(options, async (users) => {
-    const found = await users.explainLogin(parsed.email, newRequestId())
+    const email = 'email' in wanted ? wanted.email : (await users.users.find(wanted.id))?.email
+    if (email === undefined) return refuseUnknown()
+    const found = await users.explainLogin(email, newRequestId())
     const { user, causes, refusals, limits, deliveries, lastLoginAt } = found
     const lines = [
       ...causes.map(sentenceOf),
