@@ -4,8 +4,10 @@ import { de } from '../../src/adapters/http/pages/console/texts/de.ts'
 import { en, type Texts } from '../../src/adapters/http/pages/console/texts/en.ts'
 import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browser/browser.ts'
 import { type WatchedPage, watchedPage } from '../support/browser/watched-page.ts'
-import { call, goodPassword, logIn } from '../support/http/client.ts'
+import { eventually } from '../support/eventually.ts'
+import { call, goodPassword, logIn, register } from '../support/http/client.ts'
 import { enrol } from '../support/scenes/enrol.ts'
+import { startSmtp } from '../support/servers/smtp.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
 
 const hostile = ['<img src=x onerror=document.title=1>', "=cmd|' /C calc'!A0", '\u202Eevil\u2066', 'x'.repeat(200)]
@@ -14,6 +16,7 @@ const env = {
   PORTCULLIS_MAIL__URL: 'mailbox:',
   PORTCULLIS_USERS__FIELDS__HANDLE__TYPE: 'string',
   PORTCULLIS_USERS__FIELDS__HANDLE__UNIQUE: 'true',
+  PORTCULLIS_USERS__FIELDS__HANDLE__TITLE__DE: 'Kürzel',
   PORTCULLIS_USERS__FIELDS__HANDLE__AT_REGISTRATION: 'optional',
 }
 
@@ -50,11 +53,15 @@ describe('the console in a browser', () => {
   }
 
   /** Opens the console as a new superuser. */
-  async function open(options: Parameters<TestBrowser['newContext']>[0], root: string): Promise<void> {
-    await enrol(env, service.dataFolder, [root], { isSuperuser: true })
+  async function open(
+    options: Parameters<TestBrowser['newContext']>[0],
+    root: string,
+    { url, dataFolder } = service,
+  ): Promise<void> {
+    await enrol(env, dataFolder, [root], { isSuperuser: true })
     watched = await watchedPage(browser, options)
     page = watched.page
-    await page.goto(`${service.url}/admin`)
+    await page.goto(`${url}/admin`)
     await page.locator('#view a.button').click()
     await page.waitForURL('**/account/sign-in**') // until its script runs
     await page.fill('#username', root)
@@ -132,23 +139,24 @@ describe('the console in a browser', () => {
       await act(texts, 'endLogins', email)
       await act(texts, 'makeSuperuser', email)
       await act(texts, 'unmakeSuperuser', email)
-      await act(texts, 'deactivate', email)
+      const moved = `moved.${width}@example.com`
+      await act(texts, 'changeAddress', email, { email: moved })
+      await titled(moved)
+      await act(texts, 'deactivate', moved)
       await page.locator('.badge.bad', { hasText: texts.flags.inactive }).waitFor()
-      await act(texts, 'redeactivate', email, { reason: 'spam' })
-      await act(texts, 'activate', email)
+      await act(texts, 'redeactivate', moved, { reason: 'spam' })
+      await act(texts, 'activate', moved)
       await button(texts.acts.delete).click()
       expect(await page.locator('dialog button[type=submit]').isDisabled()).to.equal(true)
       await watched.expectAccessible('a question')
       await page.keyboard.press('Escape')
-      await act(texts, 'delete', email, { typed: email })
+      await act(texts, 'delete', moved, { typed: moved })
       await titled(texts.people.title)
-      expect(
-        (await call(service.url, 'POST', '/auth/jwt/login', { form: { username: email, password: goodPassword } }))
-          .status,
-      ).to.equal(400)
+      const form = { username: moved, password: goodPassword }
+      expect((await call(service.url, 'POST', '/auth/jwt/login', { form })).status).to.equal(400)
       for (const wanted of [true, false])
         await service.event(({ user, changes }) => user.email === email && changes?.is_superuser === wanted)
-      await service.event(({ user, event }) => user.email === email && event === 'on_after_delete')
+      await service.event(({ user, event }) => user.email === moved && event === 'on_after_delete')
     })
   }
 
@@ -192,15 +200,19 @@ describe('the console in a browser', () => {
     await page.goto(`${service.url}/admin#/person/${id}`)
     await titled('lin@example.com')
     late += 901_000
-    await button(en.acts.verify).click()
+    await button(en.acts.deactivate).click()
+    await page.fill('dialog [name=reason]', 'typed before')
     await page.locator('dialog button[type=submit]').click()
-    await says(en.errors.FRESH_LOGIN_REQUIRED)
-    await page.locator('#message a').click()
-    await page.waitForURL('**/account/sign-in**')
-    await page.fill('#username:not([hidden])', 'root.lost@example.com')
-    await page.fill('#password', goodPassword)
-    await page.keyboard.press('Enter')
-    await titled('lin@example.com')
+    await page.locator('dialog .fault', { hasText: en.errors.FRESH_LOGIN_REQUIRED }).waitFor()
+    await watched.expectAccessible('a refused question')
+    const [tab] = await Promise.all([page.context().waitForEvent('page'), page.locator('dialog .fault a').click()])
+    await tab.fill('#username', 'root.lost@example.com')
+    await tab.fill('#password', goodPassword)
+    await tab.keyboard.press('Enter')
+    await tab.locator('h1', { hasText: 'lin@example.com' }).waitFor()
+    await page.locator('dialog button[type=submit]').click()
+    await says(filled(en.done.deactivate, 'lin@example.com'))
+    await page.locator('dd', { hasText: 'typed before' }).waitFor()
 
     await enrol(env, service.dataFolder, ['root.other@example.com'], { isSuperuser: true })
     const bearer = await logIn(service.url, 'root.other@example.com')
@@ -211,9 +223,79 @@ describe('the console in a browser', () => {
     ).to.equal(200)
     await button(en.acts.verify).click()
     await page.locator('dialog button[type=submit]').click()
-    await says(en.errors.Forbidden)
+    await page.locator('dialog .fault', { hasText: en.errors.Forbidden }).waitFor()
     expect((await call(service.url, 'GET', `/users/${id}`, { bearer })).body).to.include({ is_verified: false })
     await page.reload()
     await page.locator('#view', { hasText: 'root.lost@example.com is no superuser' }).waitFor()
+  })
+
+  it('warns of the end of the own access, and asks for another account then', async () => {
+    const root = 'root.own@example.com'
+    await open({ locale: 'en-GB' }, root)
+    await page.fill('[name=q]', root)
+    await page.locator('.list a', { hasText: root }).click()
+    await titled(root)
+    await button(en.acts.deactivate).click()
+    await page.locator('#question', { hasText: en.ask.own }).waitFor()
+    await page.goBack()
+    await titled(en.people.title)
+    expect(await page.locator('dialog').count()).to.equal(0)
+    await page.goForward()
+    await titled(root)
+    await act(en, 'deactivate', root)
+    await page.locator('#view a.button', { hasText: en.gate.signInButton }).waitFor()
+  })
+
+  it('shows fields by their titles, and refusals in the language of the page', async () => {
+    const id = await person('hopper@example.com', 'grace')
+    await open({ locale: 'de-AT' }, 'root.words@example.com')
+    await page.goto(`${service.url}/admin#/person/${id}`)
+    await page.locator('dt', { hasText: 'Kürzel' }).waitFor()
+    await button(de.acts.deactivate).click()
+    await page.fill('dialog [name=until]', '2020-01-01T00:00')
+    await page.locator('dialog button[type=submit]').click()
+    await page.locator('dialog .fault', { hasText: de.faults.until }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.click('#views a[href="#/people"]')
+    await button(de.people.add).click()
+    await page.fill('dialog [name=email]', 'bartik@example.com')
+    await page.fill('dialog [name=password]', 'short')
+    await page.locator('dialog button[type=submit]').click()
+    await page.locator('dialog .fault', { hasText: de.rules.too_short }).waitFor()
+    expect(await page.inputValue('dialog [name=email]')).to.equal('bartik@example.com')
+  })
+
+  it('lists dead letters in words, and tries all of them again', async () => {
+    let refusal: { status: number; text: string } | null = { status: 550, text: '5.1.1 no such mailbox' }
+    const smtp = await startSmtp({ onRecipient: () => refusal })
+    const mailed = await startTestService({
+      ...env,
+      PORTCULLIS_MAIL__URL: `smtp://localhost:${smtp.port}`,
+      PORTCULLIS_MAIL__FROM: 'accounts@example.com',
+    })
+    try {
+      const people = ['turing@example.com', 'church@example.com']
+      const letters = 2 * people.length // a link to verify, and one for a new password
+      for (const email of people) {
+        await register(mailed.url, email)
+        await call(mailed.url, 'POST', '/auth/forgot-password', { json: { email } })
+      }
+      await open({ locale: 'en-GB' }, 'root.mail@example.com', mailed)
+      await page.click('#views a[href="#/deliveries"]')
+      await eventually('the dead letters', async () => {
+        await button(en.deliveries.refresh).click()
+        await titled(en.deliveries.title)
+        return (await page.locator('.list .badge.bad').count()) === letters ? true : undefined
+      })
+      await page.locator('.list b', { hasText: en.events.reset_requested }).first().waitFor()
+      await watched.expectAccessible('dead letters')
+      refusal = null
+      await button(en.deliveries.retryAll).click()
+      await says(en.done.retriedAll.replace('{count}', String(letters)))
+      for (const email of people) await smtp.mail(({ to }) => to.includes(email))
+    } finally {
+      await mailed.stop()
+      await smtp.kill()
+    }
   })
 })

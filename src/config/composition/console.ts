@@ -30,7 +30,7 @@ export function useOfConsole(tenant: Tenant, counts: (() => { open: number; disa
 }
 
 /** The pages of the console. */
-export function pagesOf({ settings }: Tenant, publicUrl: string): Router<unknown>[] {
+export function pagesOf({ settings, ports }: Tenant, publicUrl: string): Router<unknown>[] {
   const { pages, backends, routers, mail, admin } = settings
   const cookie = enabledOf(backends).find(([, { transport }]) => transport.kind === 'cookie')?.[1]
   if (cookie === undefined) throw new Error('the console needs a cookie backend') // the settings were checked
@@ -47,5 +47,5 @@ export function pagesOf({ settings }: Tenant, publicUrl: string): Router<unknown
     sendsMail: mail.url !== 'off',
     hasOwnPort: admin.port !== undefined,
   }
-  return [consoleRouter(site, publicUrl)]
+  return [consoleRouter(site, [...ports.fieldRules.fields.values()], publicUrl)]
 }

@@ -5,7 +5,7 @@ import { form } from './form.ts'
 import type { Texts } from './texts/en.ts'
 
 /** The name of a field in the language of the page. */
-export function titleOf({ name, title }: Pick<Field, 'name' | 'title'>, { language }: Texts): string {
+export function titleOf({ name, title }: Pick<Field, 'name' | 'title'>, { language }: Pick<Texts, 'language'>): string {
   return title[language] ?? title.en ?? Object.values(title)[0] ?? name
 }
 

@@ -22,4 +22,6 @@ export interface ConsoleData {
   readonly base: string
   readonly site: ConsoleSite
   readonly texts: Texts
+  /** The titles of the deployer's fields, by their names. */
+  readonly fieldTitles: Readonly<Record<string, string>>
 }

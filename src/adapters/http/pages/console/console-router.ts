@@ -1,6 +1,8 @@
+import type { Field } from '../../../../domain/field.ts'
 import { basePathOf } from '../../../../lib/base-path.ts'
 import { bestLanguage } from '../../../../lib/languages.ts'
 import type { Router } from '../../endpoint.ts'
+import { titleOf } from '../account/own-fields.ts'
 import { html } from '../html.ts'
 import { documentOf, pageReply, redirectHome, scriptedPagePolicy } from '../html-page.ts'
 import { builtFile, pageEndpoint } from '../page-endpoint.ts'
@@ -14,7 +16,7 @@ const languages: Readonly<Record<string, Texts>> = { en, de }
 const policy = `${scriptedPagePolicy()}; require-trusted-types-for 'script'; trusted-types 'none'`
 
 /** The console for superusers. It calls only public routes, so curl can do whatever it does. */
-export function consoleRouter(site: ConsoleSite, publicUrl: string): Router<unknown> {
+export function consoleRouter(site: ConsoleSite, fields: readonly Field[], publicUrl: string): Router<unknown> {
   const base = basePathOf(publicUrl)
   const endpoints = [
     pageEndpoint('/admin', (incoming) => {
@@ -22,7 +24,8 @@ export function consoleRouter(site: ConsoleSite, publicUrl: string): Router<unkn
       const redirect = site.hasOwnPort ? null : redirectHome(publicUrl, '/admin', incoming)
       if (redirect !== null) return redirect
       const texts = languages[bestLanguage(incoming.languages, Object.keys(languages)) ?? 'en'] ?? en
-      return pageReply(consolePage({ base, site, texts }), policy, { language: texts.language })
+      const fieldTitles = Object.fromEntries(fields.map((field) => [field.name, titleOf(field, texts)]))
+      return pageReply(consolePage({ base, site, texts, fieldTitles }), policy, { language: texts.language })
     }),
     builtFile('/admin/console.js'),
     builtFile('/admin/admin.css'),

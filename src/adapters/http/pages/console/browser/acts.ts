@@ -1,7 +1,7 @@
 import type { Details, Found } from './answers.ts'
 import { ask } from './ask.ts'
-import { button, element, filled, leave, say, site, texts } from './page.ts'
-import { attempt, person, request } from './requests.ts'
+import { button, element, filled, isOwn, leave, say, site, texts } from './page.ts'
+import { person, request } from './requests.ts'
 
 type Name = keyof typeof texts.acts
 
@@ -22,21 +22,20 @@ export function actsOn(user: Found, details: Details, again: () => Promise<void>
   return element('div', { class: 'acts' }, ...buttons)
 }
 
-async function perform(act: Act, { email }: Found, again: () => Promise<void>): Promise<void> {
+/** The acts after which a superuser can do no more here, if they are on the own account. */
+const ending: readonly Name[] = ['deactivate', 'endLogins', 'unmakeSuperuser', 'delete']
+
+async function perform(act: Act, { id, email }: Found, again: () => Promise<void>): Promise<void> {
   const { name, isDangerous, fields, isTyped = false, send } = act
-  const values = await ask({
-    text: filled(texts.ask[name], { email }),
+  const warning = isOwn(id) && ending.includes(name) ? ` ${texts.ask.own}` : ''
+  const question = {
+    text: filled(texts.ask[name], { email }) + warning,
     button: texts.acts[name].replace(' …', ''),
     ...(isDangerous && { isDangerous }),
     ...(fields && { fields }),
     ...(isTyped && { typed: email }),
-  })
-  if (values === null) return
-  const isDone = await attempt(async () => {
-    await send(values)
-    return true
-  })
-  if (isDone === null) return
+  }
+  if (!(await ask(question, send))) return
   const done = filled(texts.done[name], { email })
   if (name === 'delete') {
     leave(done)
@@ -84,6 +83,11 @@ function actsFor(user: Found, { factors, is_invitable, deactivation }: Details):
     ...(site.resetPassword !== null && isActive ? [sendReset] : []),
     ...(site.verify !== null && isActive && !isVerified ? [sendVerification] : []),
     ...(isVerified ? [] : [{ name: 'verify', send: () => change({ is_verified: true }) } as const]),
+    {
+      name: 'changeAddress',
+      fields: { email: { label: texts.add.email, type: 'email', value: email, isRequired: true } },
+      send: (values) => change({ email: values.email }),
+    },
     { name: 'endLogins', send: () => request('DELETE', `${path}/sessions`) },
     ...(hasFactor && site.factors !== null && factors.reset_at === null
       ? [{ name: 'resetFactors', isDangerous: true, send: () => request('POST', factorReset) } as const]

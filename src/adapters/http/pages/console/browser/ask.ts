@@ -1,4 +1,5 @@
 import { button, data, element, field, texts } from './page.ts'
+import { attempt } from './requests.ts'
 
 interface Field {
   readonly label: string
@@ -15,38 +16,48 @@ interface Question {
   readonly isDangerous?: boolean
   /** The labels of text fields by name, and of a field for a time. */
   readonly fields?: Readonly<Record<string, Field>>
-  /** Why the answer before was refused. */
-  readonly fault?: string
   /** The text that has to be typed. */
   readonly typed?: string
 }
 
-/** Asks in a dialog. Resolves to the values of the fields, or to `null` if the person cancels. */
-export function ask(question: Question): Promise<Readonly<Record<string, string>> | null> {
-  const { text, isDangerous = false, fields = {}, fault, typed } = question
+/**
+ * Asks in a dialog, and does `act` with the values of the fields. A refused dialog stays open with what was typed.
+ * Resolves to whether `act` was done, and not cancelled.
+ */
+export function ask(
+  question: Question,
+  act: (values: Readonly<Record<string, string>>) => Promise<unknown>,
+): Promise<boolean> {
+  const { text, isDangerous = false, fields = {}, typed } = question
   const dialog = element('dialog', { 'aria-labelledby': 'question' }) as HTMLDialogElement // safe: it is a dialog
   const inputs = Object.entries(fields).map(([name, { label, type = 'text', value = '', isRequired = false }]) =>
     field(label, { name, type, value, ...(isRequired && { required: '' }) }),
   )
+  const textIn = ({ type, value }: HTMLInputElement): string => (type === 'password' ? value : value.trim())
   const confirmation = typed === undefined ? null : field(texts.ask.typeAddress, { name: 'typed', type: 'text' })
+  const fault = element('p', { class: 'fault', role: 'alert' })
+  /** A new login in another tab keeps what was typed here. */
+  const refuse = (message: string, ...ways: readonly HTMLElement[]): void => {
+    for (const way of ways) way.setAttribute('target', '_blank')
+    fault.replaceChildren(message, ' ', ...ways, ...(ways.length === 0 ? [] : [' ', texts.ask.thenAgain]))
+  }
   return new Promise((resolve) => {
-    const end = (values: Readonly<Record<string, string>> | null): void => {
-      dialog.close()
+    const end = (isDone: boolean): void => {
       dialog.remove()
-      resolve(values)
+      resolve(isDone)
     }
     const go = element('button', { type: 'submit', class: isDangerous ? 'danger' : '' }, question.button)
     const form = element(
       'form',
       {},
       element('p', { id: 'question' }, data(text)),
-      ...(fault === undefined ? [] : [element('p', { class: 'fault', role: 'alert' }, fault)]),
       ...inputs.map(([row]) => row),
       ...(confirmation === null ? [] : [confirmation[0]]),
+      fault,
       element(
         'div',
         { class: 'acts' },
-        button(texts.ask.cancel, 'second', () => end(null)),
+        button(texts.ask.cancel, 'second', () => dialog.close()),
         go,
       ),
     )
@@ -55,18 +66,19 @@ export function ask(question: Question): Promise<Readonly<Record<string, string>
       go.toggleAttribute('disabled', true)
       confirmation[1].addEventListener('input', () => go.toggleAttribute('disabled', !isTyped()))
     }
-    form.addEventListener('submit', (event) => {
+    form.addEventListener('submit', async (event) => {
       event.preventDefault()
-      end(
-        Object.fromEntries(
-          inputs.map(([, input]) => [input.name, input.type === 'password' ? input.value : input.value.trim()]),
-        ),
-      )
+      if (form.getAttribute('aria-busy') === 'true') return
+      form.setAttribute('aria-busy', 'true')
+      fault.replaceChildren()
+      const values = Object.fromEntries(inputs.map(([, input]) => [input.name, textIn(input)]))
+      const done = await attempt(async () => ({ value: await act(values) }), refuse)
+      form.removeAttribute('aria-busy')
+      if (done !== null) end(true)
     })
-    dialog.addEventListener('cancel', () => end(null))
+    dialog.addEventListener('close', () => end(false))
     dialog.append(form)
     document.body.append(dialog)
     dialog.showModal()
-    if (!isDangerous && inputs.length === 0) go.focus()
   })
 }

@@ -1,11 +1,12 @@
 import { showDeliveries } from './deliveries.ts'
-import { base, beginView, byId, data, element, filled, sayWhatWasLeft, site, texts } from './page.ts'
+import { base, beginView, byId, data, element, filled, sayWhatWasLeft, setOwnId, site, texts } from './page.ts'
 import { showPeople } from './people.ts'
 import { showAddress, showPerson } from './person.ts'
 import { attempt, Problem, request, signInAddress } from './requests.ts'
 import { showState } from './state.ts'
 
 interface Me {
+  readonly id: string
   readonly email: string
   readonly is_superuser: boolean
 }
@@ -66,6 +67,7 @@ async function begin(): Promise<void> {
       texts.gate.firstSuperuser,
     )
   }
+  setOwnId(me.id)
   const account = byId('own-account')
   account.replaceChildren(data(me.email))
   account.hidden = false

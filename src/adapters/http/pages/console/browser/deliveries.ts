@@ -20,54 +20,67 @@ export async function showDeliveries(): Promise<void> {
     found.items.map((one) => deliveryRow(one, showDeliveries, one.user_id ? linkTo(one.user_id) : null)),
     texts.deliveries.none,
   )
+  const dead = found.items.filter(({ state }) => state === 'dead')
+  const retryAll = button(texts.deliveries.retryAll, 'quiet', async () => {
+    const retried = await attempt(async () => {
+      const all: Retried[] = []
+      for (const one of dead) all.push(await retry(one))
+      return all
+    })
+    if (retried === null || !list.isConnected) return
+    await showDeliveries()
+    say(filled(texts.done.retriedAll, { count: String(retried.reduce((sum, { due }) => sum + due, 0)) }))
+  })
   const more = found.has_more ? [element('p', { class: 'hint' }, texts.deliveries.more)] : []
   show(
     texts.deliveries.title,
     element('p', { class: 'hint' }, texts.deliveries.hint),
+    element(
+      'div',
+      { class: 'acts' },
+      button(texts.deliveries.refresh, 'quiet', showDeliveries),
+      ...(dead.length > 1 ? [retryAll] : []),
+    ),
     element('div', { class: 'list' }, list),
     ...more,
   )
 }
 
+const pathOf = ({ id }: Delivery): string => `/admin/deliveries/${id}`
+
+const ofSink = ({ sink }: Delivery): string => (sink === null ? '' : `?${new URLSearchParams({ sink })}`)
+
+const retry = (one: Delivery): Promise<Retried> => request<Retried>('POST', `${pathOf(one)}/retry${ofSink(one)}`)
+
 /** @param again shows the list anew */
 export function deliveryRow(one: Delivery, again: () => Promise<void>, owner: HTMLElement | null): HTMLElement {
   const { deliveries, done } = texts
-  const name = [one.type, ...(one.sink === null ? [] : [one.sink])].join(' → ')
-  const details = [time(one.at), filled(deliveries.attempts, { count: String(one.attempts) })].join(' · ')
+  const events: Readonly<Record<string, string>> = texts.events
+  const name = [events[one.type] ?? one.type, ...(one.sink === null ? [] : [one.sink])].join(' → ')
+  const details = [one.type, time(one.at), filled(deliveries.attempts, { count: String(one.attempts) })].join(' · ')
   const about = element(
     'div',
     {},
     data(name, 'b'),
     ' ',
     one.state === 'dead' ? badge(deliveries.dead, 'bad') : badge(deliveries.waiting),
-    element('p', { class: 'hint' }, details),
+    element('p', { class: 'hint' }, details, ...(owner === null ? [] : [' · ', owner])),
     ...(one.reason === null ? [] : [data(one.reason, 'p')]),
   )
-  const path = `/admin/deliveries/${one.id}`
-  const ofSink = one.sink === null ? '' : `?${new URLSearchParams({ sink: one.sink })}`
-  const retry = button(deliveries.retry, 'quiet', async () => {
-    const retried = await attempt(() => request<Retried>('POST', `${path}/retry${ofSink}`))
-    if (retried === null) return
+  const retryOne = button(deliveries.retry, 'quiet', async () => {
+    const retried = await attempt(() => retry(one))
+    if (retried === null || !about.isConnected) return
     await again()
     if (retried.due > 0) say(done.retried)
     else say(retried.expired > 0 ? done.expired : done.sinkOff, 'bad')
   })
   const discard = button(deliveries.discard, 'quiet danger', async () => {
     const text = filled(texts.ask.discard, { type: name })
-    if ((await ask({ text, button: deliveries.discard, isDangerous: true })) === null) return
-    const isDone = await attempt(async () => {
-      await request('DELETE', path + ofSink)
-      return true
-    })
-    if (isDone === null) return
+    const question = { text, button: deliveries.discard.replace(' …', ''), isDangerous: true }
+    if (!(await ask(question, () => request('DELETE', pathOf(one) + ofSink(one))))) return
     await again()
     say(done.discarded)
   })
-  const acts = element(
-    'div',
-    { class: 'acts' },
-    ...(owner === null ? [] : [owner]),
-    ...(one.state === 'dead' ? [retry, discard] : []),
-  )
+  const acts = element('div', { class: 'acts' }, ...(one.state === 'dead' ? [retryOne, discard] : []))
   return element('li', {}, about, acts)
 }

@@ -5,7 +5,7 @@ import type { ConsoleData } from '../console-data.ts'
 export { element, filled }
 
 // Safe: the service writes the data into the page.
-export const { base, site, texts } = JSON.parse(document.body.dataset.page ?? '{}') as ConsoleData
+export const { base, site, texts, fieldTitles } = JSON.parse(document.body.dataset.page ?? '{}') as ConsoleData
 
 /** An element of the page. Its id is part of our own markup, so its absence is a fault. */
 export function byId(id: string): HTMLElement {
@@ -24,6 +24,16 @@ export function say(text: string, tone: 'good' | 'bad' = 'good', ...more: HTMLEl
 export function takeBackFault(): void {
   if (byId('message').className === 'bad') say('')
 }
+
+let ownId = ''
+
+/** Tells who is signed in. */
+export function setOwnId(id: string): void {
+  ownId = id
+}
+
+/** Whether a person is the one who is signed in. */
+export const isOwn = (id: string): boolean => id === ownId
 
 let left = ''
 
@@ -92,8 +102,12 @@ type Show = (title: Node | string, ...content: (Node | string)[]) => void
 
 let latest: Show | null = null
 
-/** Begins a view, which the result shows. Once another view has begun, it shows nothing: its answer came too late. */
+/**
+ * Begins a view, which the result shows. Once another view has begun, it shows nothing: its answer came too late. A
+ * question of the view before is cancelled.
+ */
 export function beginView(): Show {
+  document.querySelector('dialog')?.close()
   const own: Show = (...view) => {
     if (latest === own) show(...view)
   }

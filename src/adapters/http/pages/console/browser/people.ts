@@ -66,7 +66,7 @@ export function showPeople(parameters: URLSearchParams): void {
     if (key === 'Enter' && found.length === 1) found[0]?.click()
   })
 
-  const add = button(texts.people.add, 'second', async () => void (await attempt(addPerson)))
+  const add = button(texts.people.add, 'second', addPerson)
   beginView()(texts.people.title, element('div', { class: 'bar' }, searchRow, add), filters, results)
   search.focus()
   void find()

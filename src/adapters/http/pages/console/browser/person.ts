@@ -9,6 +9,7 @@ import {
   data,
   element,
   facts,
+  fieldTitles,
   filled,
   rows,
   say,
@@ -83,7 +84,7 @@ function aboutSection(user: Found, details: Details): HTMLElement {
       [words.access]: user.is_active ? texts.flags.active : accessOf(details),
       [words.created]: time(details.created_at),
       [words.lastLogin]: details.last_login === null ? words.never : time(details.last_login),
-      ...Object.fromEntries(own.map(([name, value]) => [name, data(textOf(value))])),
+      ...Object.fromEntries(own.map(([name, value]) => [fieldTitles[name] ?? name, data(textOf(value))])),
     }),
   )
 }
@@ -135,13 +136,8 @@ function sessionSection(user: Found, { sessions }: Details, again: () => Promise
     ]
     const end = button(texts.person.endSession, 'quiet', async () => {
       const text = filled(texts.ask.endSession, { email: user.email })
-      if ((await ask({ text, button: texts.person.endSession })) === null) return
       const path = `${person(user.id)}/sessions/${encodeURIComponent(one.id)}`
-      const isDone = await attempt(async () => {
-        await request('DELETE', path)
-        return true
-      })
-      if (isDone === null) return
+      if (!(await ask({ text, button: texts.person.endSession }, () => request('DELETE', path)))) return
       await again()
       say(texts.done.endSession)
     })

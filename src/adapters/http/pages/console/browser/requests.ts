@@ -34,13 +34,24 @@ export async function request<Body = null>(
 
 function problemOf(status: number, detail: unknown): Problem {
   if (Array.isArray(detail)) {
-    const field = detail.map(({ loc, msg }) => `${loc.at(-1)}: ${msg}`).join('; ')
-    return new Problem(status, 'invalid', filled(texts.invalid, { field }))
+    const faults: Readonly<Record<string, string>> = texts.faults
+    const sentences = detail.map(({ loc, msg }) => {
+      const field = String(loc.at(-1))
+      return faults[field] ?? filled(texts.invalid, { field: `${field}: ${msg}` })
+    })
+    return new Problem(status, 'invalid', sentences.join(' '))
   }
-  const { code, reason } = (typeof detail === 'object' && detail !== null ? detail : { code: detail }) as {
+  const {
+    code,
+    reason,
+    rule = '',
+  } = (typeof detail === 'object' && detail !== null ? detail : { code: detail }) as {
     code?: unknown
     reason?: unknown
+    rule?: string
   }
+  const rules: Readonly<Record<string, string>> = texts.rules
+  if (Object.hasOwn(rules, rule)) return new Problem(status, String(code), rules[rule] ?? '')
   const known = String(code ?? '')
   const errors: Readonly<Record<string, string>> = texts.errors
   const text = Object.hasOwn(errors, known) ? (errors[known] ?? '') : ''
@@ -53,8 +64,12 @@ export function signInAddress(): string {
   return `${base}/account/sign-in?another&${new URLSearchParams({ return_to: location.href })}`
 }
 
-/** Shows the refusal of `act` as the message of the page. Resolves to `null` then. */
-export async function attempt<R>(act: () => Promise<R>): Promise<R | null> {
+type Refuse = (message: string, ...ways: readonly HTMLElement[]) => void
+
+const sayRefusal: Refuse = (message, ...ways) => say(message, 'bad', ...ways)
+
+/** Shows the refusal of `act`, as the message of the page unless `refuse` shows it. Resolves to `null` then. */
+export async function attempt<R>(act: () => Promise<R>, refuse = sayRefusal): Promise<R | null> {
   try {
     return await act()
   } catch (problem) {
@@ -65,7 +80,7 @@ export async function attempt<R>(act: () => Promise<R>): Promise<R | null> {
     }
     const again =
       problem.code === 'FRESH_LOGIN_REQUIRED' ? [element('a', { href: signInAddress() }, texts.signInAgain)] : []
-    say(problem.message, 'bad', ...again)
+    refuse(problem.message, ...again)
     return null
   }
 }

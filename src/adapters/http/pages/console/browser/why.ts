@@ -30,6 +30,7 @@ export function proofs({ refused_logins: refused, limits }: Explanation): readon
       element('span', { class: 'hint' }, time(at)),
     ),
   )
+  const names: Readonly<Record<string, string>> = texts.limits
   const used = limits.map((one) =>
     element(
       'li',
@@ -37,7 +38,7 @@ export function proofs({ refused_logins: refused, limits }: Explanation): readon
       element(
         'div',
         {},
-        `${one.limit}: ${one.points}/${one.most} `,
+        `${names[one.limit] ?? one.limit}: ${one.points}/${one.most} `,
         ...(one.is_reached ? [badge(texts.person.reached, 'bad')] : []),
       ),
       element('span', { class: 'hint' }, filled(texts.person.until, { time: time(one.until) })),

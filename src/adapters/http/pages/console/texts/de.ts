@@ -1,3 +1,4 @@
+import { maxPasswordBytes } from '../../../../../domain/password.ts'
 import type { Texts } from './en.ts'
 
 export const de: Texts = {
@@ -151,6 +152,7 @@ export const de: Texts = {
     sendVerification: 'Link zum Bestätigen senden',
     sendReset: 'Link für ein neues Passwort senden',
     invite: 'Einladung noch einmal senden',
+    changeAddress: 'Adresse ändern …',
     endLogins: 'Alle Anmeldungen beenden',
     resetFactors: 'Zweite Faktoren zurücksetzen',
     keepFactors: 'Zurücksetzen der Faktoren anhalten',
@@ -171,6 +173,9 @@ export const de: Texts = {
     sendVerification: '{email} den Link senden, der die Adresse bestätigt?',
     sendReset: '{email} einen Link für ein neues Passwort senden?',
     invite: '{email} den Link der Einladung noch einmal senden?',
+    changeAddress: 'Die Adresse von {email} ändern? Die neue gilt als nicht bestätigt.',
+    own: 'Dies ist Ihr eigenes Konto: Danach können Sie hier nicht weitermachen.',
+    thenAgain: 'Das öffnet sich in einem anderen Tab. Machen Sie dann hier weiter.',
     endLogins: 'Alle Anmeldungen von {email} beenden?',
     endSession: 'Diese Anmeldung von {email} beenden?',
     resetFactors:
@@ -190,6 +195,8 @@ export const de: Texts = {
     sendVerification: 'Ein Link für {email} wird gesendet. Wenn er nicht ankommt, sagt „Mail und Ereignisse“, warum.',
     sendReset: 'Ein Link für {email} wird gesendet. Wenn er nicht ankommt, sagt „Mail und Ereignisse“, warum.',
     invite: 'Die Einladung für {email} wird gesendet. Wenn sie nicht ankommt, sagt „Mail und Ereignisse“, warum.',
+    changeAddress: 'Die Adresse ist geändert.',
+    retriedAll: 'Wieder zuzustellen: {count}.',
     endLogins: 'Alle Anmeldungen von {email} sind beendet.',
     endSession: 'Die Anmeldung ist beendet.',
     resetFactors: 'Das Zurücksetzen hat begonnen. {email} bekommt eine Nachricht.',
@@ -211,6 +218,8 @@ export const de: Texts = {
     attempts: 'Versuche: {count}',
     person: 'Person',
     retry: 'Noch einmal',
+    retryAll: 'Alles in dieser Liste noch einmal',
+    refresh: 'Aktualisieren',
     discard: 'Verwerfen …',
     more: 'Es gibt mehr. Der Befehl events list zeigt alles.',
   },
@@ -231,6 +240,41 @@ export const de: Texts = {
   unreachable: 'Der Dienst antwortet nicht. Bitte versuchen Sie es noch einmal.',
   other: 'Der Dienst lehnt das ab: {status} {code}',
   invalid: 'Der Dienst nimmt das nicht an: {field}',
+  faults: {
+    email: 'Das ist keine E-Mail-Adresse.',
+    until: 'Die Zeit muss in der Zukunft liegen.',
+    reason: 'Der Grund ist zu lang, oder er hat ein Zeichen, das kein Speicher behält.',
+  },
+  rules: {
+    too_long: `Das Passwort hat mehr als ${maxPasswordBytes} Bytes.`,
+    invalid_unicode: 'Das Passwort enthält ungültige Zeichen.',
+    too_short: 'Das Passwort ist zu kurz.',
+    contains_email: 'Das Passwort darf weder die Adresse noch der Teil vor dem @-Zeichen sein.',
+    common: 'Das Passwort ist zu verbreitet.',
+  },
+  limits: {
+    passwordsPerAccount: 'Falsche Passwörter',
+    factorsPerAccount: 'Falsche zweite Faktoren',
+    factorsBeforeClosing: 'Falsche zweite Faktoren, bis der Schritt geschlossen wird',
+    challengesPerAccount: 'Anmeldungen, die vor dem zweiten Faktor endeten',
+    tokensPerAddress: 'Verlangte Links',
+  },
+  events: {
+    registered: 'Neues Konto',
+    updated: 'Geändertes Konto',
+    verification_requested: 'Link zum Bestätigen der Adresse',
+    invited: 'Einladung',
+    verified: 'Bestätigte Adresse',
+    reset_requested: 'Link für ein neues Passwort',
+    password_reset: 'Neues Passwort',
+    logged_in: 'Anmeldung',
+    new_sign_in: 'Anmeldung in einem neuen Browser',
+    factor_reset_started: 'Zurücksetzen der zweiten Faktoren',
+    second_factor_refused: 'Falscher zweiter Faktor',
+    account_under_attack: 'Viele falsche Passwörter',
+    looked_up: 'Angesehen von einem Superuser',
+    deleted: 'Gelöschtes Konto',
+  },
   errors: {
     FRESH_LOGIN_REQUIRED: 'Ihre Anmeldung ist dafür zu alt. Bitte melden Sie sich neu an.',
     LAST_SUPERUSER: 'Dies ist der letzte aktive Superuser. Deshalb hat sich nichts geändert.',

@@ -1,3 +1,6 @@
+import type { AccountEventType } from '../../../../../domain/events.ts'
+import { maxPasswordBytes, type PasswordRule } from '../../../../../domain/password.ts'
+
 /** All texts of the console in one language. The others have the same keys. `{…}` is filled in. */
 export const en = {
   language: 'en',
@@ -151,6 +154,7 @@ export const en = {
     sendVerification: 'Send the link to verify',
     sendReset: 'Send a link for a new password',
     invite: 'Send the invitation again',
+    changeAddress: 'Change the address …',
     endLogins: 'End all logins',
     resetFactors: 'Reset the second factors',
     keepFactors: 'Stop the reset of the factors',
@@ -170,6 +174,9 @@ export const en = {
     sendVerification: 'Send {email} the link that verifies the address?',
     sendReset: 'Send {email} a link for a new password?',
     invite: 'Send {email} the link of the invitation again?',
+    changeAddress: 'Change the address of {email}? The new one counts as not verified.',
+    own: 'This is your own account: you cannot go on here afterwards.',
+    thenAgain: 'It opens in another tab. Then go on here.',
     endLogins: 'End all logins of {email}?',
     endSession: 'End this login of {email}?',
     resetFactors:
@@ -189,6 +196,8 @@ export const en = {
     sendVerification: 'A link for {email} is being sent. If it does not arrive, “Mail and events” tells why.',
     sendReset: 'A link for {email} is being sent. If it does not arrive, “Mail and events” tells why.',
     invite: 'The invitation for {email} is being sent. If it does not arrive, “Mail and events” tells why.',
+    changeAddress: 'The address is changed.',
+    retriedAll: 'Due again: {count}.',
     endLogins: 'All logins of {email} are ended.',
     endSession: 'The login is ended.',
     resetFactors: 'The reset has begun. {email} gets a message.',
@@ -210,6 +219,8 @@ export const en = {
     attempts: 'attempts: {count}',
     person: 'Person',
     retry: 'Try again',
+    retryAll: 'Try all of this list again',
+    refresh: 'Refresh',
     discard: 'Discard …',
     more: 'There are more. The command events list shows all.',
   },
@@ -230,6 +241,44 @@ export const en = {
   unreachable: 'The service does not answer. Please try again.',
   other: 'The service refused this: {status} {code}',
   invalid: 'The service does not take this: {field}',
+  /** Of refused fields. */
+  faults: {
+    email: 'This is no e-mail address.',
+    until: 'The time has to be later than now.',
+    reason: 'The reason is too long, or has a sign that no store keeps.',
+  },
+  rules: {
+    too_long: `The password has more than ${maxPasswordBytes} bytes.`,
+    invalid_unicode: 'The password contains characters that are not valid Unicode.',
+    too_short: 'The password is too short.',
+    contains_email: 'The password should not be the address or the part before its @-sign.',
+    common: 'The password is one of the most common ones.',
+  } satisfies Record<PasswordRule, string>,
+  /** The limits that count for an account. */
+  limits: {
+    passwordsPerAccount: 'Wrong passwords',
+    factorsPerAccount: 'Wrong second factors',
+    factorsBeforeClosing: 'Wrong second factors until the step is closed',
+    challengesPerAccount: 'Logins that ended before the second factor',
+    tokensPerAddress: 'Requested links',
+  },
+  /** What a message or an event is about. */
+  events: {
+    registered: 'New account',
+    updated: 'Changed account',
+    verification_requested: 'Link that verifies an address',
+    invited: 'Invitation',
+    verified: 'Verified address',
+    reset_requested: 'Link for a new password',
+    password_reset: 'New password',
+    logged_in: 'Login',
+    new_sign_in: 'Login in a new browser',
+    factor_reset_started: 'Reset of the second factors',
+    second_factor_refused: 'Wrong second factor',
+    account_under_attack: 'Many wrong passwords',
+    looked_up: 'Look-up by a superuser',
+    deleted: 'Deleted account',
+  } satisfies Record<AccountEventType | 'reset_requested', string>,
   /** The messages, by the codes of the service. */
   errors: {
     FRESH_LOGIN_REQUIRED: 'Your login is too old for this. Please sign in again.',
