@@ -106,17 +106,20 @@ export class RetryDeliveries {
     this.#needs = needs
   }
 
-  /** A sink that is named counts as switched on: a program may have handlers that the settings do not know. */
+  /**
+   * A sink that a command or a program names counts as switched on: a program may have handlers that the settings do not know.
+   */
   async execute({ by, wanted, requestId }: Wanted): Promise<Retried> {
     requireSuperuser(this.#needs, by, { isChange: true })
-    const events = await this.#retryEvents(wanted)
+    const isTrusted = by.type !== undefined && wanted.sink !== undefined
+    const events = await this.#retryEvents(wanted, isTrusted)
     const requests = wanted.sink === undefined ? await this.#retryRequests(wanted) : { due: 0, expired: 0 }
     const due = events.due + requests.due
     this.#needs.deliveriesChanged({ act: 'retried', ...wanted, by: actorOf(by), count: due, requestId })
     return { due, expired: events.expired + requests.expired, off: events.off }
   }
 
-  async #retryEvents(wanted: Selection): Promise<Retried> {
+  async #retryEvents(wanted: Selection, isSinkOn: boolean): Promise<Retried> {
     const { outbox, clock, lifetimes, sinkNames } = this.#needs
     const off = new Map<SinkName, number>()
     let expired = 0
@@ -124,8 +127,7 @@ export class RetryDeliveries {
       for await (const { event, sink } of everyOne((after) => outbox.list('dead', pageSize, after))) {
         if (!isWanted(wanted, { event, sink })) continue
         if (handsOutToken(event) && hasExpired(event, lifetimes.verify_email, clock())) expired++
-        else if (wanted.sink === undefined && sink !== null && !sinkNames.has(sink))
-          off.set(sink, (off.get(sink) ?? 0) + 1)
+        else if (!isSinkOn && sink !== null && !sinkNames.has(sink)) off.set(sink, (off.get(sink) ?? 0) + 1)
         else yield { eventId: event.id, sink }
         if (isOne(wanted)) return // the console lists the first ones, so it is found soon
       }

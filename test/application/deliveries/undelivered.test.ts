@@ -13,6 +13,7 @@ import { HandlerFailed } from '../../../src/application/ports/event-handlers.ts'
 import type { By } from '../../../src/application/sign-in/authenticate.ts'
 import type { AccountEvent, AccountEventType } from '../../../src/domain/events.ts'
 import type { EventId } from '../../../src/domain/ids.ts'
+import type { User } from '../../../src/domain/user.ts'
 import { aTokenRequest, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { distributeAll, theSink } from '../../../src/testing/users-scene.ts'
@@ -22,6 +23,13 @@ import { deliveryNeeds, metadataAt, recording, registered } from '../../support/
 const lifetimes = { reset_password: 900, verify_email: 86_400 }
 
 const input = { by: { type: 'command' }, requestId: 'request-1' } as const
+
+const loginOf = (user: User): By =>
+  ({
+    user,
+    credential: { sid: 'a', methods: [] },
+    backend: { name: 'any', transport: { isAmbient: false } },
+  }) as unknown as By // safe: these are read
 
 type Wanted = Parameters<RetryDeliveries['execute']>[0]['wanted']
 
@@ -150,7 +158,7 @@ describe('undelivered requests for tokens', () => {
     await ask('reset_password')
     await deliverFor(900)
     const [dead] = await list()
-    const login = { user: aUser(), credential: { sid: 'a', methods: [] }, backend: { name: 'any' } } as unknown as By // safe: these are read
+    const login = loginOf(aUser())
     const wanted = { id: dead?.id as EventId } // safe: one was listed
     const input = { by: login, wanted, requestId: 'request-1' }
     const refused = [
@@ -197,8 +205,8 @@ describe('dead letters', () => {
     return { ...scene, events }
   }
 
-  it('of a sink that is switched off stay as they are at a retry, unless the retry names the sink', async () => {
-    const { list, retry } = await buried('registered')
+  it('of a sink that is switched off stay as they are at a retry, unless a command or program names the sink', async () => {
+    const { list, retry, needs } = await buried('registered')
     const off = (await list()).filter(({ isSinkOff }) => isSinkOff)
     expect(off.map(({ sink, state, reason }) => [sink, state, reason])).to.deep.equal([
       ['handlers', 'dead', 'the reason'],
@@ -206,6 +214,13 @@ describe('dead letters', () => {
     expect(await retry({})).to.deep.equal({ due: 1, expired: 0, off: { handlers: 1 } })
     expect(await retry(off[0] ? { id: off[0].id } : {})).to.deep.equal({ due: 0, expired: 0, off: { handlers: 1 } })
     expect((await list()).filter(({ isSinkOff }) => isSinkOff)).to.deep.equal(off)
+    const asRoot = {
+      by: loginOf(aUser({ isSuperuser: true })),
+      wanted: { sink: 'handlers' },
+      requestId: 'request-1',
+    } as const
+    const byRoot = await new RetryDeliveries(needs).execute(asRoot)
+    expect(byRoot).to.deep.include({ due: 0, off: new Map([['handlers', 1]]) })
     expect(await retry({ sink: 'handlers' })).to.deep.equal({ due: 1, expired: 0, off: {} })
   })
 
