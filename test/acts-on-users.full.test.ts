@@ -38,12 +38,21 @@ interface Doors {
 }
 
 interface Act {
-  readonly person: 'nobody' | 'invited' | 'active' | 'inactive' | 'with a factor' | 'with a reset' | 'superuser'
+  readonly person:
+    | 'nobody'
+    | 'invited'
+    | 'active'
+    | 'verified'
+    | 'inactive'
+    | 'with a factor'
+    | 'with a reset'
+    | 'superuser'
   readonly route: (doors: Doors, person: Person) => Promise<number>
   readonly command: (doors: Doors, person: Person) => Promise<number | null>
   readonly program: (program: Program, target: User, email: string) => Promise<unknown>
 }
 
+const movedFrom = (email: string) => `moved.${email}`
 const by = { type: 'program' } as const
 const requestId = 'request-of-a-test'
 const change = (changes: object): Pick<Act, 'program'> => ({
@@ -73,6 +82,13 @@ const acts: Readonly<Record<string, Act>> = {
   verify: { person: 'active', ...patch({ is_verified: true }), ...user('verify'), ...change({ isVerified: true }) },
   deactivate: { person: 'active', ...patch({ is_active: false }), ...user('disable'), ...change({ isActive: false }) },
   activate: { person: 'inactive', ...patch({ is_active: true }), ...user('enable'), ...change({ isActive: true }) },
+  'change the address': {
+    person: 'active',
+    route: ({ send }, { id, email }) => send('PATCH', `/users/${id}`, { email: movedFrom(email) }),
+    command: ({ command }, { email }) => command('user', 'set-email', email, movedFrom(email)),
+    program: ({ accounts }, target, email) =>
+      accounts.changeAccount.execute({ by, target, changes: { email: toEmail(movedFrom(email)) }, requestId }),
+  },
   'end all logins': {
     person: 'active',
     route: ({ send }, { id }) => send('DELETE', `/users/${id}/sessions`),
@@ -91,6 +107,12 @@ const acts: Readonly<Record<string, Act>> = {
     command: ({ command }, { email }) => command('user', 'factors', 'keep', email),
     program: ({ admin }, target) => admin.keepFactors.execute({ by, target, requestId }),
   },
+  promote: {
+    person: 'verified',
+    ...patch({ is_superuser: true }),
+    command: ({ command }, { email }) => command('superuser', 'create', '--promote', '--email', email),
+    ...change({ isSuperuser: true }),
+  },
   demote: {
     person: 'superuser',
     ...patch({ is_superuser: false }),
@@ -105,7 +127,7 @@ const acts: Readonly<Record<string, Act>> = {
   },
 }
 
-/** The rows of the page: `is_verified` is the change that the event names. */
+/** The rows of the page: the names in brackets are the changes that the event names. */
 function documented(): Readonly<Record<string, readonly (readonly [string, ...string[]])[]>> {
   const [, section = ''] = projectFile('docs/administration.md').split('## Acts and their events')
   const [table = ''] = section.split('\n## ')
@@ -113,8 +135,8 @@ function documented(): Readonly<Record<string, readonly (readonly [string, ...st
   return Object.fromEntries(
     rows.map(([, act = '', events = '']) => [
       act,
-      [...events.matchAll(/`(on_\w+)`(?: \(`(\w+)`\))?/g)].map(
-        ([, event = '', changed]) => [event, ...(changed === undefined ? [] : [changed])] as const,
+      [...events.matchAll(/`(on_\w+)`(?: \(([^)]+)\))?/g)].map(
+        ([, event = '', changed = '']) => [event, ...(changed.match(/\w+/g) ?? [])] as const,
       ),
     ]),
   )
@@ -167,7 +189,7 @@ describe('an act on a user', () => {
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as Got)
-      .filter((got) => got.email === email)
+      .filter((got) => [email, movedFrom(email)].includes(got.email))
 
   /** Gives time to what should not be there: an event that is written now is delivered. */
   async function settled(): Promise<void> {
@@ -178,8 +200,9 @@ describe('an act on a user', () => {
   async function personFor(kind: Act['person']): Promise<Person> {
     const email = anAddress()
     if (kind === 'nobody') return { id: '', email }
-    if (kind === 'invited' || kind === 'superuser') {
-      const fields = kind === 'invited' ? { passwordHash: null } : { isSuperuser: true }
+    if (kind === 'invited' || kind === 'superuser' || kind === 'verified') {
+      const proved = { isVerified: true, isOwnerProved: true }
+      const fields = { invited: { passwordHash: null }, superuser: { isSuperuser: true }, verified: proved }[kind]
       const [made] = await enrol(env, service.dataFolder, [email], fields)
       return { id: made?.id ?? '', email }
     }
