@@ -246,6 +246,80 @@ describe('the console in a browser', () => {
     await page.locator('#view a.button', { hasText: en.gate.signInButton }).waitFor()
   })
 
+  it('confirms nothing by a key or a click that comes twice, and calls back nothing that is sent', async () => {
+    const email = 'hamilton@example.com'
+    const id = await person(email)
+    await open({ locale: 'en-GB' }, 'root.twice@example.com')
+    await page.goto(`${service.url}/admin#/person/${id}`)
+    await titled(email)
+    const dialog = page.locator('dialog')
+    const go = dialog.locator('button[type=submit]')
+    const cancel = dialog.getByRole('button', { name: en.ask.cancel })
+    for (const name of ['deactivate', 'makeSuperuser', 'endLogins'] as const) {
+      await button(en.acts[name]).focus()
+      await page.keyboard.press('Enter')
+      await dialog.waitFor()
+      await page.keyboard.press('Enter')
+      await dialog.waitFor({ state: 'detached' })
+    }
+    const released = Promise.withResolvers<void>()
+    await page.route('**/users/*', (route) => released.promise.then(() => route.continue()))
+    await button(en.acts.makeSuperuser).click()
+    await go.dispatchEvent('click', { detail: 2 })
+    expect(await dialog.locator('form[aria-busy=true]').count()).to.equal(0)
+    await page.keyboard.press('Escape')
+    await button(en.acts.changeAddress).click()
+    await page.keyboard.press('Enter')
+    await dialog.locator('.fault', { hasText: en.ask.sameAddress }).waitFor()
+    await page.fill('dialog [name=email]', 'margaret@example.com')
+    await page.keyboard.press('Enter')
+    await dialog.locator('form[aria-busy=true]').waitFor()
+    expect(await cancel.isDisabled()).to.equal(true)
+    await page.keyboard.press('Escape')
+    released.resolve()
+    await says(filled(en.done.changeAddress, email))
+    await page.unroute('**/users/*')
+    await button(en.acts.deactivate).click()
+    await page.fill('dialog [name=reason]', 'typed before')
+    await page.context().clearCookies()
+    await go.click()
+    await dialog.locator('.fault', { hasText: en.errors.Unauthorized }).waitFor()
+    expect(await page.inputValue('dialog [name=reason]')).to.equal('typed before')
+  })
+
+  it('opens by Enter the person that the search finds, not the one that it has found before', async () => {
+    for (const name of ['alpha', 'beta']) await person(`${name}.enter@example.com`)
+    await open({ locale: 'en-GB' }, 'root.enter@example.com')
+    await page.fill('[name=q]', 'alpha.enter')
+    await page.locator('.list a', { hasText: 'alpha.enter' }).waitFor()
+    await page.fill('[name=q]', 'beta.enter')
+    await page.keyboard.press('Enter')
+    await titled('beta.enter@example.com')
+  })
+
+  it('leads to the factor, and to a sign-in with it, where the settings demand one', async () => {
+    const strict = { ...env, PORTCULLIS_SECURITY__SECOND_FACTOR: 'superusers' }
+    const demanding = await startTestService(strict)
+    try {
+      const root = 'root.factor@example.com'
+      await enrol(strict, demanding.dataFolder, [root], { isSuperuser: true })
+      watched = await watchedPage(browser, { locale: 'en-GB' })
+      page = watched.page
+      await page.goto(`${demanding.url}/account/sign-in`)
+      await page.fill('#username', root)
+      await page.fill('#password', goodPassword)
+      await page.keyboard.press('Enter')
+      await page.waitForURL('**/account/factors**')
+      await page.goto(`${demanding.url}/admin`)
+      await page.locator('#view a', { hasText: en.gate.addFactor }).waitFor()
+      await page.locator('#view a', { hasText: en.gate.withFactor }).click()
+      await page.waitForURL('**/account/sign-in?another=factor&**')
+    } finally {
+      await page.goto('about:blank') // a page without its service complains
+      await demanding.stop()
+    }
+  })
+
   it('shows fields by their titles, and refusals in the language of the page', async () => {
     const id = await person('hopper@example.com', 'grace')
     await open({ locale: 'de-AT' }, 'root.words@example.com')
@@ -290,10 +364,15 @@ describe('the console in a browser', () => {
       await page.locator('.list b', { hasText: en.events.reset_requested }).first().waitFor()
       await watched.expectAccessible('dead letters')
       refusal = null
+      const bearer = await logIn(mailed.url, 'root.mail@example.com')
+      const { body } = await call(mailed.url, 'GET', '/admin/deliveries', { bearer })
+      const [{ id } = { id: '' }] = (body as { items: { id: string }[] }).items // safe: asserted by the next line
+      expect((await call(mailed.url, 'DELETE', `/admin/deliveries/${id}`, { bearer })).status).to.equal(204)
       await button(en.deliveries.retryAll).click()
-      await says(en.done.retriedAll.replace('{count}', String(letters)))
+      await says(`Due again: ${letters - 1}.`)
       for (const email of people) await smtp.mail(({ to }) => to.includes(email))
     } finally {
+      await page.goto('about:blank') // a page without its service complains
       await mailed.stop()
       await smtp.kill()
     }

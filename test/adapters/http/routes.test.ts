@@ -67,6 +67,7 @@ describe('the list of routes', () => {
       verify: null,
       factors: null,
       sendsMail: true,
+      factorResetHours: 24,
       hasOwnPort: false,
     }
     const pages = {

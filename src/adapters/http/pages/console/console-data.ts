@@ -12,6 +12,8 @@ export interface ConsoleSite {
   readonly verify: string | null
   readonly factors: string | null
   readonly sendsMail: boolean
+  /** The time between the start of a reset of the factors and its end. */
+  readonly factorResetHours: number
   /** Whether the console is at another port than the service. */
   readonly hasOwnPort: boolean
 }

@@ -1,7 +1,7 @@
 import type { Details, Found } from './answers.ts'
 import { ask } from './ask.ts'
 import { button, element, filled, isOwn, leave, say, site, texts } from './page.ts'
-import { person, request } from './requests.ts'
+import { Problem, person, request } from './requests.ts'
 
 type Name = keyof typeof texts.acts
 
@@ -29,13 +29,13 @@ async function perform(act: Act, { id, email }: Found, again: () => Promise<void
   const { name, isDangerous, fields, isTyped = false, send } = act
   const warning = isOwn(id) && ending.includes(name) ? ` ${texts.ask.own}` : ''
   const question = {
-    text: filled(texts.ask[name], { email }) + warning,
+    text: filled(texts.ask[name], { email, hours: String(site.factorResetHours) }) + warning,
     button: texts.acts[name].replace(' …', ''),
     ...(isDangerous && { isDangerous }),
     ...(fields && { fields }),
     ...(isTyped && { typed: email }),
   }
-  if (!(await ask(question, send))) return
+  if ((await ask(question, send)) === null) return
   const done = filled(texts.done[name], { email })
   if (name === 'delete') {
     leave(done)
@@ -75,6 +75,11 @@ function actsFor(user: Found, { factors, is_invitable, deactivation }: Details):
       }),
   }
   const factorReset = `${site.factors}/${encodeURIComponent(user.id)}/factors/reset`
+  const resetFactors: Act = {
+    name: site.factorResetHours === 0 ? 'removeFactors' : 'resetFactors',
+    isDangerous: true,
+    send: () => request('POST', factorReset),
+  }
   return [
     ...(isActive ? [] : [{ name: 'activate', send: () => change({ is_active: true }) } as const]),
     ...(site.sendsMail && isActive && is_invitable
@@ -86,12 +91,13 @@ function actsFor(user: Found, { factors, is_invitable, deactivation }: Details):
     {
       name: 'changeAddress',
       fields: { email: { label: texts.add.email, type: 'email', value: email, isRequired: true } },
-      send: (values) => change({ email: values.email }),
+      async send(values) {
+        if (values.email === email) throw new Problem(0, '', texts.ask.sameAddress)
+        return await change({ email: values.email })
+      },
     },
     { name: 'endLogins', send: () => request('DELETE', `${path}/sessions`) },
-    ...(hasFactor && site.factors !== null && factors.reset_at === null
-      ? [{ name: 'resetFactors', isDangerous: true, send: () => request('POST', factorReset) } as const]
-      : []),
+    ...(hasFactor && site.factors !== null && factors.reset_at === null ? [resetFactors] : []),
     ...(factors.reset_at !== null && site.factors !== null
       ? [{ name: 'keepFactors', send: () => request('DELETE', factorReset) } as const]
       : []),

@@ -18,11 +18,13 @@ export async function addPerson(): Promise<void> {
       },
     },
   }
-  await ask(question, async ({ email = '', password = '' }) => {
+  const done = await ask(question, async ({ email = '', password = '' }) => {
     const isInvited = password === ''
     const json = isInvited ? { email, invite: true } : { email, password }
-    const created = await request<Found>('POST', site.users, { json })
-    leave(filled(isInvited ? texts.add.invited : texts.add.created, { email: created.email }))
-    location.hash = `#/person/${encodeURIComponent(created.id)}`
+    return { isInvited, created: await request<Found>('POST', site.users, { json }) }
   })
+  if (done === null) return
+  const { isInvited, created } = done.result
+  leave(filled(isInvited ? texts.add.invited : texts.add.created, { email: created.email }))
+  location.hash = `#/person/${encodeURIComponent(created.id)}`
 }

@@ -22,16 +22,22 @@ interface Question {
 
 /**
  * Asks in a dialog, and does `act` with the values of the fields. A refused dialog stays open with what was typed.
- * Resolves to whether `act` was done, and not cancelled.
+ * Resolves to the result of `act`, or to `null` if the person cancels.
  */
-export function ask(
+export function ask<R>(
   question: Question,
-  act: (values: Readonly<Record<string, string>>) => Promise<unknown>,
-): Promise<boolean> {
+  act: (values: Readonly<Record<string, string>>) => Promise<R>,
+): Promise<{ readonly result: R } | null> {
   const { text, isDangerous = false, fields = {}, typed } = question
   const dialog = element('dialog', { 'aria-labelledby': 'question' }) as HTMLDialogElement // safe: it is a dialog
   const inputs = Object.entries(fields).map(([name, { label, type = 'text', value = '', isRequired = false }]) =>
-    field(label, { name, type, value, ...(isRequired && { required: '' }) }),
+    field(label, {
+      name,
+      type,
+      value,
+      ...(isRequired && { required: '' }),
+      ...(type === 'datetime-local' && { max: '9999-12-31T23:59' }), // later ones are no times of JavaScript
+    }),
   )
   const textIn = ({ type, value }: HTMLInputElement): string => (type === 'password' ? value : value.trim())
   const confirmation = typed === undefined ? null : field(texts.ask.typeAddress, { name: 'typed', type: 'text' })
@@ -42,10 +48,11 @@ export function ask(
     fault.replaceChildren(message, ' ', ...ways, ...(ways.length === 0 ? [] : [' ', texts.ask.thenAgain]))
   }
   return new Promise((resolve) => {
-    const end = (isDone: boolean): void => {
+    const end = (done: { readonly result: R } | null): void => {
       dialog.remove()
-      resolve(isDone)
+      resolve(done)
     }
+    const cancel = button(texts.ask.cancel, 'second', () => dialog.close())
     const go = element('button', { type: 'submit', class: isDangerous ? 'danger' : '' }, question.button)
     const form = element(
       'form',
@@ -54,12 +61,7 @@ export function ask(
       ...inputs.map(([row]) => row),
       ...(confirmation === null ? [] : [confirmation[0]]),
       fault,
-      element(
-        'div',
-        { class: 'acts' },
-        button(texts.ask.cancel, 'second', () => dialog.close()),
-        go,
-      ),
+      element('div', { class: 'acts' }, cancel, go),
     )
     if (confirmation !== null) {
       const isTyped = () => confirmation[1].value.trim() === typed
@@ -69,16 +71,29 @@ export function ask(
     form.addEventListener('submit', async (event) => {
       event.preventDefault()
       if (form.getAttribute('aria-busy') === 'true') return
-      form.setAttribute('aria-busy', 'true')
       fault.replaceChildren()
       const values = Object.fromEntries(inputs.map(([, input]) => [input.name, textIn(input)]))
-      const done = await attempt(async () => ({ value: await act(values) }), refuse)
-      form.removeAttribute('aria-busy')
-      if (done !== null) end(true)
+      if (inputs.some(([, { name, required }]) => required && values[name] === '')) return refuse(texts.ask.missing)
+      form.setAttribute('aria-busy', 'true')
+      cancel.toggleAttribute('disabled', true) // what is sent cannot be called back
+      try {
+        const done = await attempt(async () => ({ result: await act(values) }), refuse)
+        if (done !== null) end(done)
+      } finally {
+        form.removeAttribute('aria-busy')
+        cancel.toggleAttribute('disabled', false)
+      }
     })
-    dialog.addEventListener('close', () => end(false))
+    go.addEventListener('click', (event) => {
+      if (event.detail > 1) event.preventDefault() // the second click of the double click that has opened the dialog
+    })
+    dialog.addEventListener('cancel', (event) => {
+      if (form.getAttribute('aria-busy') === 'true') event.preventDefault()
+    })
+    dialog.addEventListener('close', () => end(null))
     dialog.append(form)
     document.body.append(dialog)
     dialog.showModal()
+    if (isDangerous && typed === undefined) cancel.focus() // the key that has opened it, pressed twice, confirms nothing
   })
 }

@@ -11,22 +11,26 @@ interface Me {
   readonly is_superuser: boolean
 }
 
-/** The page of somebody who may not go on. */
-function showGate(text: string, href: string, link: string, ...hints: readonly string[]): void {
+/** The page of somebody who may not go on. `ways` are pairs of an address and a text. */
+function showGate(text: string, ways: readonly (readonly [string, string])[], ...hints: readonly string[]): void {
   byId('views').hidden = true
   beginView()(
     texts.gate.title,
     element('p', {}, data(text)),
-    element('p', {}, element('a', { class: 'button', href }, link)),
+    ...ways.map(([href, link]) => element('p', {}, element('a', { class: 'button', href }, link))),
     ...hints.map((hint) => element('p', { class: 'hint' }, hint)),
   )
 }
 
 function showGateFor(code: string): void {
-  const { secondFactor, secondFactorButton, signIn, signInButton } = texts.gate
-  const back = new URLSearchParams({ return_to: location.href })
-  if (code === 'SECOND_FACTOR_REQUIRED') showGate(secondFactor, `${base}/account/factors?${back}`, secondFactorButton)
-  else showGate(signIn, signInAddress(), signInButton, texts.gate.firstSuperuser)
+  const { secondFactor, withFactor, addFactor, signIn, signInButton, firstSuperuser } = texts.gate
+  const factors = `${base}/account/factors?${new URLSearchParams({ return_to: location.href })}`
+  if (code === 'SECOND_FACTOR_REQUIRED') {
+    showGate(secondFactor, [
+      [signInAddress(), withFactor],
+      [factors, addFactor],
+    ])
+  } else showGate(signIn, [[signInAddress(), signInButton]], firstSuperuser)
 }
 
 addEventListener('gate', (event) => showGateFor((event as CustomEvent<string>).detail)) // safe: `attempt` sends it
@@ -62,8 +66,7 @@ async function begin(): Promise<void> {
   if (!me.is_superuser) {
     return showGate(
       filled(texts.gate.notSuperuser, { email: me.email }),
-      signInAddress(),
-      texts.gate.signInButton,
+      [[signInAddress(), texts.gate.signInButton]],
       texts.gate.firstSuperuser,
     )
   }

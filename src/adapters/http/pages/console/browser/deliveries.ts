@@ -2,7 +2,7 @@ import type { Delivery } from './answers.ts'
 import { ask } from './ask.ts'
 import { badge, beginView, button, data, element, filled, rows, say, texts, time } from './page.ts'
 import { linkTo } from './person-marks.ts'
-import { attempt, request } from './requests.ts'
+import { attempt, Problem, request } from './requests.ts'
 
 interface Retried {
   readonly due: number
@@ -22,14 +22,21 @@ export async function showDeliveries(): Promise<void> {
   )
   const dead = found.items.filter(({ state }) => state === 'dead')
   const retryAll = button(texts.deliveries.retryAll, 'quiet', async () => {
-    const retried = await attempt(async () => {
-      const all: Retried[] = []
-      for (const one of dead) all.push(await retry(one))
-      return all
+    let [due, expired, off] = [0, 0, 0]
+    const isDone = await attempt(async () => {
+      for (const one of dead) {
+        const retried = await retry(one).catch(nothingIfGone)
+        due += retried.due
+        expired += retried.expired
+        off += retried.sinks_off.length
+      }
+      return true
     })
-    if (retried === null || !list.isConnected) return
+    if (!list.isConnected) return
     await showDeliveries()
-    say(filled(texts.done.retriedAll, { count: String(retried.reduce((sum, { due }) => sum + due, 0)) }))
+    if (isDone === null) return
+    const counts = { due: String(due), expired: String(expired), off: String(off) }
+    say(filled(texts.done.retriedAll, counts), due === dead.length ? 'good' : 'bad')
   })
   const more = found.has_more ? [element('p', { class: 'hint' }, texts.deliveries.more)] : []
   show(
@@ -51,6 +58,12 @@ const pathOf = ({ id }: Delivery): string => `/admin/deliveries/${id}`
 const ofSink = ({ sink }: Delivery): string => (sink === null ? '' : `?${new URLSearchParams({ sink })}`)
 
 const retry = (one: Delivery): Promise<Retried> => request<Retried>('POST', `${pathOf(one)}/retry${ofSink(one)}`)
+
+/** Somebody else may have tried or discarded it meanwhile. */
+function nothingIfGone(thrown: unknown): Retried {
+  if (thrown instanceof Problem && thrown.status === 404) return { due: 0, expired: 0, sinks_off: [] }
+  throw thrown
+}
 
 /** @param again shows the list anew */
 export function deliveryRow(one: Delivery, again: () => Promise<void>, owner: HTMLElement | null): HTMLElement {
@@ -77,7 +90,7 @@ export function deliveryRow(one: Delivery, again: () => Promise<void>, owner: HT
   const discard = button(deliveries.discard, 'quiet danger', async () => {
     const text = filled(texts.ask.discard, { type: name })
     const question = { text, button: deliveries.discard.replace(' …', ''), isDangerous: true }
-    if (!(await ask(question, () => request('DELETE', pathOf(one) + ofSink(one))))) return
+    if ((await ask(question, () => request('DELETE', pathOf(one) + ofSink(one)))) === null) return
     await again()
     say(done.discarded)
   })

@@ -62,8 +62,11 @@ export function button(text: string, look: string, act: () => Promise<void> | vo
   made.addEventListener('click', async () => {
     if (made.getAttribute('aria-busy') === 'true') return
     made.setAttribute('aria-busy', 'true')
-    await act()
-    made.removeAttribute('aria-busy')
+    try {
+      await act()
+    } finally {
+      made.removeAttribute('aria-busy')
+    }
   })
   return made
 }

@@ -54,6 +54,13 @@ export function showPeople(parameters: URLSearchParams): void {
     if (page === null || own.signal.aborted) return
     takeBackFault()
     results.replaceChildren(...content(page, query, search.value.trim()))
+    shownFor = String(query)
+  }
+  /** The search whose people are shown. */
+  let shownFor = ''
+  const openOnlyOne = (): void => {
+    const found = results.querySelectorAll<HTMLElement>('li a')
+    if (found.length === 1 && shownFor === String(wanted())) found[0]?.click()
   }
   let timer = 0
   search.addEventListener('input', () => {
@@ -62,8 +69,10 @@ export function showPeople(parameters: URLSearchParams): void {
   })
   for (const [, input] of [...selects, ...days]) input.addEventListener('change', () => void find())
   search.addEventListener('keydown', ({ key }) => {
-    const found = results.querySelectorAll<HTMLElement>('li a')
-    if (key === 'Enter' && found.length === 1) found[0]?.click()
+    if (key !== 'Enter') return
+    if (shownFor === String(wanted())) return openOnlyOne()
+    clearTimeout(timer)
+    void find().then(openOnlyOne)
   })
 
   const add = button(texts.people.add, 'second', addPerson)

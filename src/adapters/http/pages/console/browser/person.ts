@@ -137,7 +137,7 @@ function sessionSection(user: Found, { sessions }: Details, again: () => Promise
     const end = button(texts.person.endSession, 'quiet', async () => {
       const text = filled(texts.ask.endSession, { email: user.email })
       const path = `${person(user.id)}/sessions/${encodeURIComponent(one.id)}`
-      if (!(await ask({ text, button: texts.person.endSession }, () => request('DELETE', path)))) return
+      if ((await ask({ text, button: texts.person.endSession }, () => request('DELETE', path))) === null) return
       await again()
       say(texts.done.endSession)
     })

@@ -59,28 +59,35 @@ function problemOf(status: number, detail: unknown): Problem {
   return new Problem(status, known, [text || words, ...(typeof reason === 'string' ? [reason] : [])].join(' '))
 }
 
-/** The address of the sign-in, which asks again also if somebody is signed in, and leads back to what is shown now. */
+/**
+ * The address of the sign-in, which asks again also if somebody is signed in, and leads back to what is shown now. It asks for
+ * the second factor in a trusted browser, too.
+ */
 export function signInAddress(): string {
-  return `${base}/account/sign-in?another&${new URLSearchParams({ return_to: location.href })}`
+  return `${base}/account/sign-in?${new URLSearchParams({ another: 'factor', return_to: location.href })}`
 }
 
 type Refuse = (message: string, ...ways: readonly HTMLElement[]) => void
 
-const sayRefusal: Refuse = (message, ...ways) => say(message, 'bad', ...ways)
-
-/** Shows the refusal of `act`, as the message of the page unless `refuse` shows it. Resolves to `null` then. */
-export async function attempt<R>(act: () => Promise<R>, refuse = sayRefusal): Promise<R | null> {
+/**
+ * Shows the refusal of `act`: by `refuse`, with a link to the sign-in if another login helps; otherwise as the message of the
+ * page, or in place of the view of somebody who may not go on. Resolves to `null` then.
+ */
+export async function attempt<R>(act: () => Promise<R>, refuse: Refuse | null = null): Promise<R | null> {
   try {
     return await act()
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem
-    if (problem.status === 401 || problem.code === 'SECOND_FACTOR_REQUIRED') {
-      dispatchEvent(new CustomEvent('gate', { detail: problem.code }))
+    const { status, code, message } = problem
+    const isGate = status === 401 || code === 'SECOND_FACTOR_REQUIRED'
+    if (isGate && refuse === null) {
+      dispatchEvent(new CustomEvent('gate', { detail: code }))
       return null
     }
-    const again =
-      problem.code === 'FRESH_LOGIN_REQUIRED' ? [element('a', { href: signInAddress() }, texts.signInAgain)] : []
-    refuse(problem.message, ...again)
+    const ways =
+      isGate || code === 'FRESH_LOGIN_REQUIRED' ? [element('a', { href: signInAddress() }, texts.signInAgain)] : []
+    if (refuse === null) say(message, 'bad', ...ways)
+    else refuse(message, ...ways)
     return null
   }
 }
