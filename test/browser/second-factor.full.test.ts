@@ -13,6 +13,7 @@ const texts = {
     none: 'None',
     app: 'Authenticator app',
     wrong: 'This code is wrong',
+    wrongRecovery: 'This recovery code is wrong',
     ended: 'This sign-in has ended',
     operator: 'Ask the operator',
   },
@@ -21,6 +22,7 @@ const texts = {
     none: 'Keiner',
     app: 'Authenticator-App',
     wrong: 'Dieser Code ist falsch',
+    wrongRecovery: 'Dieser Wiederherstellungscode ist falsch',
     ended: 'Diese Anmeldung ist beendet',
     operator: 'Bitten Sie den Betreiber',
   },
@@ -72,7 +74,7 @@ describe('the pages for a second factor in a browser', () => {
     ['en-GB', 1280, 'light'],
     ['de-AT', 360, 'dark'],
   ] as const) {
-    const { step, none, app, wrong, ended, operator } = texts[locale]
+    const { step, none, app, wrong, wrongRecovery, ended, operator } = texts[locale]
     it(`add an authenticator app, ask for its code, and take a recovery code (${locale}, ${width})`, async () => {
       const email = `ada.${locale.toLowerCase()}.${width}@example.com`
       await register(service.url, email)
@@ -109,7 +111,7 @@ describe('the pages for a second factor in a browser', () => {
         await page.keyboard.press('Enter')
         await answered
       }
-      await says('#code-fault', ended)
+      await says('#message', ended)
       await page.click('#again')
       await page.fill('#username', email)
       await page.fill('#password', goodPassword)
@@ -121,6 +123,9 @@ describe('the pages for a second factor in a browser', () => {
 
       await signIn(email)
       await says('#title', step)
+      await page.fill('#code', 'zzzzz-zzzzz')
+      await page.keyboard.press('Enter')
+      await says('#code-fault', wrongRecovery)
       await page.fill('#code', recoveryCode)
       await page.check('#trust_browser')
       await watched.expectAccessible('the code, in a trusted browser')

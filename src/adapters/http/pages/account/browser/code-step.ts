@@ -1,4 +1,4 @@
-import { onClick } from './form.ts'
+import { finish, onClick } from './form.ts'
 import { byId, data, element, filled, retitle, say, texts, wayOn } from './page.ts'
 import { hasPasskeys, passkeyAnswer } from './passkeys.ts'
 import { type Challenge, codeOf, logInWith, Problem } from './requests.ts'
@@ -89,6 +89,13 @@ function trustField(): HTMLElement {
   )
 }
 
+/** The form could do nothing more. */
+function endLogin(): Promise<never> {
+  const again = element('a', { class: 'button', id: 'again', href: location.href }, texts.signInAgain)
+  finish(texts.titles.code, texts.loginEnded, again)
+  return new Promise(() => {})
+}
+
 /** Answers the challenge with what the form has; `false` before there is one. */
 export async function answeredChallenge({
   code = '',
@@ -104,8 +111,8 @@ export async function answeredChallenge({
   } catch (problem) {
     if (codeOf(problem) !== 'SECOND_FACTOR_REFUSED') throw problem
     triesLeft--
-    if (triesLeft <= 0 || Date.now() >= endsAt) throw new Problem('', '', { code: texts.loginEnded })
-    throw problem
+    if (triesLeft <= 0 || Date.now() >= endsAt) return endLogin()
+    throw method === 'totp' ? problem : new Problem('', '', { code: texts.recoveryCodeRefused })
   }
   return true
 }

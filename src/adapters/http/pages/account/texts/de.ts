@@ -143,6 +143,8 @@ export const de: Texts = {
     signInAgain: 'Neu anmelden',
     loginEnded:
       'Diese Anmeldung ist beendet. Bitte melden Sie sich neu an. Ein Wiederherstellungscode, den Sie noch nicht benutzt haben, gilt weiter.',
+    recoveryCodeRefused:
+      'Dieser Wiederherstellungscode ist falsch oder wurde schon benutzt. Bitte nehmen Sie einen anderen.',
     lostFactor:
       'Haben Sie Ihren zweiten Faktor und auch die Wiederherstellungscodes verloren? Bitten Sie den Betreiber dieses Dienstes, ihn zurückzusetzen.',
     or: 'oder',
@@ -171,7 +173,8 @@ export const de: Texts = {
     factorGoesAt: 'Er wird entfernt, weil jemand ihn als verloren gemeldet hat: {time}.',
     factorsKept:
       'Ihr zweiter Faktor bleibt. Wenn Sie nicht um seine Entfernung gebeten haben, legen Sie jetzt ein neues Passwort fest.',
-    factorRemoved: 'Eine Anmeldung braucht keinen Code mehr, und die Wiederherstellungscodes gelten nicht mehr.',
+    factorRemoved:
+      'Die Wiederherstellungscodes gelten nicht mehr. Eine Anmeldung fragt nach keinem Code, es sei denn, dieser Dienst verlangt einen zweiten Faktor: Dann bittet sie Sie, einen neuen hinzuzufügen.',
     factorRequired: 'Ihr Konto braucht einen zweiten Faktor, bevor Sie weitermachen.',
     noFactor: 'Keiner',
     factorApp: 'Authenticator-App',

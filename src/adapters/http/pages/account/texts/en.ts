@@ -142,6 +142,7 @@ export const en = {
     recoveryCodeHint: 'One of the codes that you got when you added your passkey.',
     signInAgain: 'Sign in again',
     loginEnded: 'This sign-in has ended. Please sign in again. A recovery code that you have not used yet still works.',
+    recoveryCodeRefused: 'This recovery code is wrong, or it was used already. Please take another one.',
     lostFactor:
       'Have you lost your second factor, and your recovery codes, too? Ask the operator of this service to reset it.',
     or: 'or',
@@ -168,7 +169,8 @@ export const en = {
       'Your second factor will be removed at {time}, because somebody said that it is lost. If it was not you, keep it, and choose a new password.',
     factorGoesAt: 'It will be removed at {time}, because somebody said that it is lost.',
     factorsKept: 'Your second factor stays. If you did not ask for its removal, choose a new password now.',
-    factorRemoved: 'A sign-in needs no code any more, and the recovery codes no longer work.',
+    factorRemoved:
+      'The recovery codes no longer work. A sign-in asks for no code, unless this service demands a second factor: then it asks you to add a new one.',
     factorRequired: 'Your account needs a second factor before you go on.',
     noFactor: 'None',
     factorApp: 'Authenticator app',
