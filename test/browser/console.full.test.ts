@@ -150,7 +150,7 @@ describe('the console in a browser', () => {
       expect(await page.locator('dialog button[type=submit]').isDisabled()).to.equal(true)
       await watched.expectAccessible('a question')
       await page.keyboard.press('Escape')
-      await act(texts, 'delete', moved, { typed: moved })
+      await act(texts, 'delete', moved, { typed: moved.toUpperCase() })
       await titled(texts.people.title)
       const form = { username: moved, password: goodPassword }
       expect((await call(service.url, 'POST', '/auth/jwt/login', { form })).status).to.equal(400)
@@ -331,6 +331,7 @@ describe('the console in a browser', () => {
     await page.locator('dialog .fault', { hasText: de.faults.until }).waitFor()
     await page.keyboard.press('Escape')
     await page.click('#views a[href="#/people"]')
+    await page.getByLabel(de.people.search + de.people.orField.replace('{fields}', 'Kürzel')).waitFor()
     await button(de.people.add).click()
     await page.fill('dialog [name=email]', 'bartik@example.com')
     await page.fill('dialog [name=password]', 'short')

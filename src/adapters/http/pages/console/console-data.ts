@@ -26,4 +26,6 @@ export interface ConsoleData {
   readonly texts: Texts
   /** The titles of the deployer's fields, by their names. */
   readonly fieldTitles: Readonly<Record<string, string>>
+  /** The titles of those that a search compares. */
+  readonly searchedFields: readonly string[]
 }

@@ -25,7 +25,10 @@ export function consoleRouter(site: ConsoleSite, fields: readonly Field[], publi
       if (redirect !== null) return redirect
       const texts = languages[bestLanguage(incoming.languages, Object.keys(languages)) ?? 'en'] ?? en
       const fieldTitles = Object.fromEntries(fields.map((field) => [field.name, titleOf(field, texts)]))
-      return pageReply(consolePage({ base, site, texts, fieldTitles }), policy, { language: texts.language })
+      const searchedFields = fields.filter(({ unique }) => unique !== null).map((field) => titleOf(field, texts))
+      return pageReply(consolePage({ base, site, texts, fieldTitles, searchedFields }), policy, {
+        language: texts.language,
+      })
     }),
     builtFile('/admin/console.js'),
     builtFile('/admin/admin.css'),

@@ -72,6 +72,7 @@ export interface Explanation {
   readonly refused_logins: readonly { readonly at: string; readonly reason: string; readonly detail: string | null }[]
   readonly limits: readonly {
     readonly limit: string
+    readonly of: 'strangers' | 'devices' | 'client'
     readonly points: number
     readonly most: number
     readonly is_reached: boolean

@@ -64,7 +64,7 @@ export function ask<R>(
       element('div', { class: 'acts' }, cancel, go),
     )
     if (confirmation !== null) {
-      const isTyped = () => confirmation[1].value.trim() === typed
+      const isTyped = () => confirmation[1].value.trim().toLowerCase() === typed?.toLowerCase()
       go.toggleAttribute('disabled', true)
       confirmation[1].addEventListener('input', () => go.toggleAttribute('disabled', !isTyped()))
     }

@@ -5,7 +5,9 @@ import type { ConsoleData } from '../console-data.ts'
 export { element, filled }
 
 // Safe: the service writes the data into the page.
-export const { base, site, texts, fieldTitles } = JSON.parse(document.body.dataset.page ?? '{}') as ConsoleData
+export const { base, site, texts, fieldTitles, searchedFields } = JSON.parse(
+  document.body.dataset.page ?? '{}',
+) as ConsoleData
 
 /** An element of the page. Its id is part of our own markup, so its absence is a fault. */
 export function byId(id: string): HTMLElement {

@@ -1,6 +1,18 @@
 import { addPerson } from './add.ts'
 import type { Found, FoundPage } from './answers.ts'
-import { beginView, button, data, element, field, site, takeBackFault, texts, time } from './page.ts'
+import {
+  beginView,
+  button,
+  data,
+  element,
+  field,
+  filled,
+  searchedFields,
+  site,
+  takeBackFault,
+  texts,
+  time,
+} from './page.ts'
 import { badges } from './person-marks.ts'
 import { attempt, request } from './requests.ts'
 
@@ -16,7 +28,11 @@ let running = new AbortController()
 /** The list of people, with a search that answers as one types. */
 export function showPeople(parameters: URLSearchParams): void {
   const results = element('div', { class: 'list', 'aria-live': 'polite' })
-  const [searchRow, search] = field(texts.people.search, { type: 'search', name: 'q', maxlength: '254' }, 'wide')
+  const [searchRow, search] = field(
+    texts.people.search + namesOfSearch(),
+    { type: 'search', name: 'q', maxlength: '254' },
+    'wide',
+  )
   search.value = parameters.get('q') ?? ''
   const days = Object.entries({
     created_after: texts.people.createdAfter,
@@ -79,6 +95,11 @@ export function showPeople(parameters: URLSearchParams): void {
   beginView()(texts.people.title, element('div', { class: 'bar' }, searchRow, add), filters, results)
   search.focus()
   void find()
+}
+
+/** The titles of the fields that a search compares, too. */
+function namesOfSearch(): string {
+  return searchedFields.length === 0 ? '' : filled(texts.people.orField, { fields: searchedFields.join(', ') })
 }
 
 /** Whether the address is that of the list. */

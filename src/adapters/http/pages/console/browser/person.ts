@@ -1,5 +1,5 @@
 import { actsOn } from './acts.ts'
-import type { Details, Explanation, Found, Session } from './answers.ts'
+import type { Delivery, Details, Explanation, Found, Session } from './answers.ts'
 import { ask } from './ask.ts'
 import { deliveryRow } from './deliveries.ts'
 import {
@@ -31,7 +31,7 @@ export async function showPerson(id: string): Promise<void> {
   if (details === 'gone') return show(texts.person.gone, backLink())
   const { user } = details
   const again = (): Promise<void> => showPerson(id)
-  const onTheWay = details.deliveries.map((one) => deliveryRow(one, again, null))
+  const onTheWay = details.deliveries.filter(isLate).map((one) => deliveryRow(one, again, null))
   show(
     data(user.email),
     element('p', { class: 'line' }, backLink(), badges(user)),
@@ -50,6 +50,10 @@ export async function showPerson(id: string): Promise<void> {
     ),
   )
 }
+
+/** What waits for its first attempt since a moment ago says nothing: each act and look-up has events. */
+const isLate = ({ state, attempts, at }: Delivery): boolean =>
+  state === 'dead' || attempts > 0 || Date.now() - Date.parse(at) > 60_000
 
 async function load(id: string): Promise<Details | 'gone'> {
   try {

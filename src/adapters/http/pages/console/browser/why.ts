@@ -22,11 +22,17 @@ function sentenceOf({ code, text, detail, until, count }: Explanation['causes'][
 /** The refused logins and the limits that the explanation rests on. */
 export function proofs({ refused_logins: refused, limits }: Explanation): readonly HTMLElement[] {
   const reasons: Readonly<Record<string, string>> = texts.reasons
+  const methods: Readonly<Record<string, string>> = texts.methods
   const refusals = refused.map(({ at, reason, detail }) =>
     element(
       'li',
       {},
-      element('div', {}, reasons[reason] ?? reason, ...(detail === null ? [] : [' ', data(`(${detail})`)])),
+      element(
+        'div',
+        {},
+        reasons[reason] ?? reason,
+        ...(detail === null ? [] : [' ', data(`(${methods[detail] ?? detail})`)]),
+      ),
       element('span', { class: 'hint' }, time(at)),
     ),
   )
@@ -38,7 +44,7 @@ export function proofs({ refused_logins: refused, limits }: Explanation): readon
       element(
         'div',
         {},
-        `${names[one.limit] ?? one.limit}: ${one.points}/${one.most} `,
+        `${names[one.limit] ?? one.limit}${one.of === 'devices' ? texts.person.ofDevices : ''}: ${one.points}/${one.most} `,
         ...(one.is_reached ? [badge(texts.person.reached, 'bad')] : []),
       ),
       element('span', { class: 'hint' }, filled(texts.person.until, { time: time(one.until) })),

@@ -20,7 +20,8 @@ export const de: Texts = {
   },
   people: {
     title: 'Personen',
-    search: 'Adresse, Id oder der Anfang einer Adresse oder eines Namens',
+    search: 'Adresse oder ID, oder der Anfang einer Adresse',
+    orField: ' oder von: {fields}',
     filters: 'Filter',
     any: 'egal',
     filter: {
@@ -32,7 +33,7 @@ export const de: Texts = {
     createdAfter: 'Angelegt ab',
     createdBefore: 'Angelegt vor',
     lastLoginBefore: 'Letzte Anmeldung vor',
-    none: 'Niemand gefunden.',
+    none: 'Niemand gefunden. Die Suche vergleicht Anfänge; der Befehl user list --search findet einen Teil einer Adresse.',
     noneYet: 'Es gibt noch niemanden.',
     unknown: 'Niemand hat diese Adresse. Warum kommt diese Person nicht hinein?',
     more: 'Mehr zeigen',
@@ -88,6 +89,7 @@ export const de: Texts = {
     noRefusals: 'Keine.',
     limits: 'Limits, die jetzt zählen',
     noLimits: 'Keine ist angebrochen.',
+    ofDevices: ' (bekannte Browser)',
     reached: 'erreicht',
     tokens: 'Offene Links',
     noTokens: 'Keine.',
@@ -247,6 +249,7 @@ export const de: Texts = {
   unreachable: 'Der Dienst antwortet nicht. Bitte versuchen Sie es noch einmal.',
   other: 'Der Dienst lehnt das ab: {status} {code}',
   invalid: 'Der Dienst nimmt das nicht an: {field}',
+  methods: { totp: 'Authenticator-App', recovery_code: 'Wiederherstellungscode', passkey: 'Passkey' },
   faults: {
     email: 'Das ist keine E-Mail-Adresse.',
     until: 'Die Zeit muss in der Zukunft liegen.',

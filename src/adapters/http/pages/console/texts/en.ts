@@ -20,7 +20,8 @@ export const en = {
   },
   people: {
     title: 'People',
-    search: 'Address, id, or the beginning of an address or name',
+    search: 'Address or id, or the beginning of an address',
+    orField: ' or of: {fields}',
     filters: 'Filters',
     any: 'any',
     filter: {
@@ -32,7 +33,7 @@ export const en = {
     createdAfter: 'Created from',
     createdBefore: 'Created before',
     lastLoginBefore: 'Last login before',
-    none: 'Nobody is found.',
+    none: 'Nobody is found. The search compares beginnings; the command user list --search finds a part of an address.',
     noneYet: 'There is nobody yet.',
     unknown: 'Nobody has this address. Why can this person not log in?',
     more: 'Show more',
@@ -88,6 +89,7 @@ export const en = {
     noRefusals: 'None.',
     limits: 'Limits that count now',
     noLimits: 'None is used.',
+    ofDevices: ' (known browsers)',
     reached: 'reached',
     tokens: 'Open links',
     noTokens: 'None.',
@@ -248,6 +250,8 @@ export const en = {
   unreachable: 'The service does not answer. Please try again.',
   other: 'The service refused this: {status} {code}',
   invalid: 'The service does not take this: {field}',
+  /** Of a wrong second factor. */
+  methods: { totp: 'authenticator app', recovery_code: 'recovery code', passkey: 'passkey' },
   /** Of refused fields. */
   faults: {
     email: 'This is no e-mail address.',
