@@ -51,7 +51,7 @@ export async function showPerson(id: string): Promise<void> {
   )
 }
 
-/** What waits for its first attempt since a moment ago says nothing: each act and look-up has events. */
+/** A delivery that waits less than a minute for its first attempt is no news: each act and look-up has events. */
 const isLate = ({ state, attempts, at }: Delivery): boolean =>
   state === 'dead' || attempts > 0 || Date.now() - Date.parse(at) > 60_000
 

@@ -70,8 +70,8 @@ export function signInAddress(): string {
 type Refuse = (message: string, ...ways: readonly HTMLElement[]) => void
 
 /**
- * Shows the refusal of `act`: by `refuse`, with a link to the sign-in if another login helps; otherwise as the message of the
- * page, or in place of the view of somebody who may not go on. Resolves to `null` then.
+ * Does `act`, and resolves to `null` if it is refused. `refuse` shows the refusal, with a link to the sign-in if another login
+ * helps. Without it, the refusal is the message of the page. A person who may not go on gets another view.
  */
 export async function attempt<R>(act: () => Promise<R>, refuse: Refuse | null = null): Promise<R | null> {
   try {

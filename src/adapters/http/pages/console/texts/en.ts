@@ -273,7 +273,7 @@ export const en = {
     challengesPerAccount: 'Logins that ended before the second factor',
     tokensPerAddress: 'Requested links',
   },
-  /** What a message or an event is about. */
+  /** The subjects of messages and events. */
   events: {
     registered: 'New account',
     updated: 'Changed account',
