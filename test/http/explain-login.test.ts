@@ -118,7 +118,7 @@ describe('why somebody cannot log in', () => {
     await register(url, email)
     await tryPassword(email, goodPassword, 'cookie')
     const found = await explainedBy(email, 'mail_failed')
-    expect(found.causes[0]?.detail).to.equal('MailRefused: RCPT TO: 550 5.1.1')
+    expect(found.causes[0]?.detail).to.equal('MailRefused: RCPT TO: 550 5.1.1 no such mailbox')
     expect(found.causes[0]?.text).to.include('mail.url').and.include('events retry')
     expect(found.deliveries.map(({ type }) => type)).to.include('verification_requested')
   })

@@ -1,5 +1,6 @@
 import { createTransport, type NodemailerError } from 'nodemailer'
 import { type Mail, type Mailer, MailFailed, MailRefused } from '../../application/ports/mailer.ts'
+import type { Email } from '../../domain/email.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import { isLoopback } from '../../lib/loopback.ts'
 import { semaphore } from '../../lib/semaphore.ts'
@@ -65,7 +66,7 @@ export function smtpMailer({
         const { response } = await transport.sendMail({ ...composed(mail), signal })
         return response
       } catch (error) {
-        throw error instanceof MailRefused ? error : failureOf(error, timeoutSeconds, where)
+        throw error instanceof MailRefused ? error : failureOf(error, mail.to, timeoutSeconds, where)
       } finally {
         slots.release()
       }
@@ -79,24 +80,36 @@ export function smtpMailer({
 }
 
 function noSmtpUtf8(server: string): MailRefused {
-  return new MailRefused(
-    `the server does not offer SMTPUTF8, which the address of the recipient needs (${server})`,
-    null,
-  )
+  return new MailRefused(`the server does not offer SMTPUTF8, which the address of the recipient needs (${server})`)
 }
 
 /** Only a refusal of the recipient or of the message is final. A refused login or sender is a fault of the settings. */
-function failureOf(error: unknown, timeoutSeconds: number, server: string): MailFailed {
+function failureOf(error: unknown, to: Email, timeoutSeconds: number, server: string): MailFailed {
   const { code, originalCode, command, response, responseCode, permanent } = error as Partial<NodemailerError>
   if (code === 'EABORT') return new MailFailed(`the server did not finish within ${timeoutSeconds} s (${server})`)
   const answer = response || null
   const status = responseCode ? `${responseCode} ${enhancedStatus(response)}`.trim() : (originalCode ?? code ?? 'fault')
   const where = `${command ?? 'before the connection'}: ${status}${answer === null ? ` (${server})` : ''}`
   const isFinal = permanent === true && (command === 'RCPT TO' || command === 'DATA')
-  return isFinal && answer !== null ? new MailRefused(where, answer) : new MailFailed(where, { answer })
+  const said = { answer, words: wordsOf(response, to) }
+  return isFinal && answer !== null ? new MailRefused(where, said) : new MailFailed(where, said)
 }
 
 /** The code of RFC 3463, such as 5.1.1. The words after it may quote the address or the message. */
 function enhancedStatus(response = ''): string {
   return /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response)?.[1] ?? ''
+}
+
+/** An address, a link, or as long as a token. */
+const quoted = /[@<>=]|:\/\/|\S{20}/
+
+/** The words after the codes, without those that may quote the recipient or the message, which has links with tokens. */
+function wordsOf(response = '', to: Email): string {
+  const ofRecipient = to.toLowerCase().split('@')
+  const bare = (word: string): string => word.toLowerCase().replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')
+  return response
+    .replace(/^\d{3}[ -](\d\.\d{1,3}\.\d{1,3}\b)?/gm, '')
+    .split(/\s+/)
+    .filter((word) => word !== '' && !quoted.test(word) && !ofRecipient.includes(bare(word)))
+    .join(' ')
 }

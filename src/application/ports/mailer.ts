@@ -41,23 +41,35 @@ export interface Mailbox extends Mailer {
   newestFirst(): readonly KeptMail[]
 }
 
-/** The mail was perhaps not sent. `name`, `message` and `where` hold nothing of the mail, its recipient or the answer. */
+/**
+ * The mail was perhaps not sent. `name`, `where` and `message` hold nothing of the mail and its recipient. Logs take `where`,
+ * without a word of the server; lists for operators take `message`.
+ */
 export class MailFailed extends HandlerFailed {
   /** The whole answer of the server, which may quote the address; `null` when there was none. */
   readonly answer: string | null
 
   /** @param where the command that failed, with the status of the answer or the name of the error */
-  constructor(where: string, { answer = null, name = 'MailFailed' }: { answer?: string | null; name?: string } = {}) {
-    super(name, where, where)
+  constructor(
+    where: string,
+    { answer = null, words = '', name = 'MailFailed' }: Partial<Said & { name: string }> = {},
+  ) {
+    super(name, `${where} ${words}`.trim(), where)
     this.answer = answer
   }
+}
+
+interface Said {
+  readonly answer: string | null
+  /** The words of the answer that quote nothing of the mail and its recipient. */
+  readonly words: string
 }
 
 /** The server does not take the recipient or the message, and would not take it at a later attempt. */
 export class MailRefused extends MailFailed {
   override readonly isFinal: boolean = true
 
-  constructor(where: string, answer: string | null) {
-    super(where, { answer, name: 'MailRefused' })
+  constructor(where: string, said: Partial<Said> = {}) {
+    super(where, { ...said, name: 'MailRefused' })
   }
 }

@@ -205,7 +205,7 @@ describe('mail as a handler', () => {
   })
 
   it('fails when the message was not taken', async () => {
-    const refused = new MailRefused('RCPT TO: 550', '550 no')
+    const refused = new MailRefused('RCPT TO: 550')
     const { own } = handlers({ mailer: { send: () => Promise.reject(refused) } })
     expect(await faultOf(own.call(aCall('password_reset'), 1))).to.equal(refused)
   })

@@ -159,17 +159,18 @@ describe('a message by SMTP', () => {
 
   it('is refused for good only by a 5xx to the recipient or to the message', async () => {
     const text = '5.1.1 nobody <grace@example.com>'
+    const link = `Blocked: https://example.com/#token=abc ${'k'.repeat(43)} here`
     const replies = [
-      [{ onRecipient: () => ({ status: 550, text }) }, 'RCPT TO: 550 5.1.1', true],
-      [{ onMessage: () => ({ status: 554, text: '5.7.1 https://example.com/#token=abc' }) }, 'DATA: 554 5.7.1', true],
-      [{ onRecipient: () => ({ status: 450, text: '4.2.1 later' }) }, 'RCPT TO: 450 4.2.1', false],
-      [{ onMessage: () => ({ status: 451, text: 'later' }) }, 'DATA: 451', false],
+      [{ onRecipient: () => ({ status: 550, text }) }, 'RCPT TO: 550 5.1.1', 'nobody', true],
+      [{ onMessage: () => ({ status: 554, text: `5.7.1 ${link}` }) }, 'DATA: 554 5.7.1', 'Blocked: here', true],
+      [{ onRecipient: () => ({ status: 450, text: '4.2.1 "Grace" is away' }) }, 'RCPT TO: 450 4.2.1', 'is away', false],
+      [{ onMessage: () => ({ status: 451, text: 'later' }) }, 'DATA: 451', 'later', false],
     ] as const
-    for (const [behaviour, where, isFinal] of replies) {
+    for (const [behaviour, where, words, isFinal] of replies) {
       const smtp = await server(behaviour)
       const failure = await faultOf(mailer({ server: plainServer(smtp.port) }).send(aMail()))
       expect(failure).to.be.instanceOf(isFinal ? MailRefused : MailFailed)
-      expect(failure).to.include({ isFinal, where, message: where })
+      expect(failure).to.include({ isFinal, where, message: `${where} ${words}` })
     }
   })
 

@@ -172,14 +172,14 @@ describe('DeliverTokens', () => {
 
   it('makes a request a dead letter at once when its failure is final', async () => {
     const refusing = recording(() => {
-      throw new MailRefused('RCPT TO: 550 5.1.1', '550 5.1.1 nobody')
+      throw new MailRefused('RCPT TO: 550 5.1.1', { answer: '550 5.1.1 nobody', words: 'nobody' })
     })
     const { delivery, ask, stored, calls, problems, tokenRequests, nothingWaits } = await setUp(refusing)
     await ask(await stored())
     await runDue(delivery)
     expect(problems.map(({ outcome }) => outcome)).to.deep.equal(['buried'])
     const { items } = await tokenRequests.list('dead', 10, null)
-    expect(items.map(({ reason }) => reason)).to.deep.equal(['MailRefused: RCPT TO: 550 5.1.1'])
+    expect(items.map(({ reason }) => reason)).to.deep.equal(['MailRefused: RCPT TO: 550 5.1.1 nobody'])
     await nothingWaits()
     expect(calls).to.have.length(1)
   })

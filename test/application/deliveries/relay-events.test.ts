@@ -159,14 +159,15 @@ describe('RelayEvents', () => {
 
   it('makes an event a dead letter at once when its failure is final', async () => {
     const eventHandlers = recording(({ type }) => {
-      if (type === 'registered') throw new MailRefused('RCPT TO: 550 5.1.1', '550 5.1.1 nobody')
+      if (type === 'registered')
+        throw new MailRefused('RCPT TO: 550 5.1.1', { answer: '550 5.1.1 nobody', words: 'nobody' })
     })
     const { users, relay, outbox, calls, clock, problems } = await setUp(eventHandlers)
     const user = aUser()
     await users.insert(user, [registered(user, clock()), passwordChanged(user, clock())])
     await runDue(relay)
     const [dead] = await deadLetters(outbox)
-    expect(dead).to.include({ attempts: 1, reason: 'MailRefused: RCPT TO: 550 5.1.1' })
+    expect(dead).to.include({ attempts: 1, reason: 'MailRefused: RCPT TO: 550 5.1.1 nobody' })
     expect(problems.map(({ outcome, where }) => [outcome, where])).to.deep.equal([['buried', 'RCPT TO: 550 5.1.1']])
     expect(calls.map(({ type }) => type)).to.deep.equal(['registered', 'updated'])
   })
