@@ -137,7 +137,7 @@ describe('a user whom a superuser creates', () => {
     expect(user).to.deep.equal({ id, email, is_active: true, is_superuser: false, is_verified: false })
     expect(expires_at).to.equal(new Date(now().getTime() + 7 * day * 1000).toISOString())
     expect((await login(email)).status).to.equal(400)
-    expect(seen(await check(token))).to.deep.equal({ status: 200, body: { email } })
+    expect(seen(await check(token))).to.deep.equal({ status: 200, body: { email, is_invitation: true } })
     expect((await accept(token, 'short')).status).to.equal(400)
     expect((await accept(token)).status).to.equal(200)
     expect(seen(await accept(token))).to.deep.equal(badToken)

@@ -159,7 +159,8 @@ describe('one-time tokens', () => {
       const { email } = await aUser()
       const token = await resetToken(service, email)
       for (let time = 1; time <= 2; time++) {
-        expect(seen(await post('/account/reset/check', { token }))).to.deep.equal({ status: 200, body: { email } })
+        const body = { email, is_invitation: false }
+        expect(seen(await post('/account/reset/check', { token }))).to.deep.equal({ status: 200, body })
       }
       expect(seen(await reset({ token, password: newPassword }))).to.deep.equal(empty(200))
       expect(seen(await post('/account/reset/check', { token }))).to.deep.equal(badResetToken)

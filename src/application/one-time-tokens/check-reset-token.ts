@@ -9,10 +9,10 @@ export class CheckResetToken {
     this.#needs = needs
   }
 
-  /** Returns the address of the user. */
-  async execute({ token }: { token: string }): Promise<{ email: Email }> {
+  /** Returns the address of the user, and whether it is the token of an invitation. */
+  async execute({ token }: { token: string }): Promise<{ email: Email; isInvitation: boolean }> {
     const found = await findForPassword(this.#needs, token)
     if (found === null) throw new Refusal('RESET_PASSWORD_BAD_TOKEN')
-    return { email: found.user.email }
+    return { email: found.user.email, isInvitation: found.token.purpose === 'invite' }
   }
 }

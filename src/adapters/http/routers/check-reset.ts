@@ -9,7 +9,10 @@ interface Use {
 }
 
 const owner = Type.Object(
-  { email: Type.String({ description: 'The address of the account' }) },
+  {
+    email: Type.String({ description: 'The address of the account' }),
+    is_invitation: Type.Boolean({ description: 'Whether the password is the first one of an invited user' }),
+  },
   { title: 'ResetTokenOwner', additionalProperties: false },
 )
 
@@ -24,8 +27,8 @@ export const checkResetRouter: Router<Use> = {
       replies: { 200: { description: 'The token is valid', body: owner } },
       refusals: ['RESET_PASSWORD_BAD_TOKEN'],
       async handle({ body: { token } }, { checkResetToken }: Use) {
-        const { email } = await checkResetToken.execute({ token })
-        return { status: 200, body: { email } }
+        const { email, isInvitation } = await checkResetToken.execute({ token })
+        return { status: 200, body: { email, is_invitation: isInvitation } }
       },
     }),
   ],

@@ -4,23 +4,31 @@ import { codeOf, request } from '../requests.ts'
 import { askForLink, forgetToken, leaveOnlyWayOn, linkToken } from '../token.ts'
 
 const token = linkToken()
+let isInvitation = false
 
 onSubmit(async ({ password = '' }) => {
   await request('POST', `${data.routes.resetPassword}/reset-password`, { json: { token, password } })
   forgetToken()
   keepAddress(byId<HTMLInputElement>('username').value)
   finish(
-    texts.titles.passwordSet,
-    texts.passwordSet,
+    isInvitation ? texts.titles.invitationAccepted : texts.titles.passwordSet,
+    isInvitation ? texts.invitationAccepted : texts.passwordSet,
     element('a', { class: 'button', href: pageUrl('sign-in', keptReturn()) }, texts.toSignIn),
   )
 })
 
+interface Owner {
+  readonly email: string
+  readonly is_invitation: boolean
+}
+
 /** Tells a dead link before the person chooses a password, and password managers the account of the new one. */
 async function check(): Promise<void> {
   try {
-    const { email } = await request<{ email: string }>('POST', '/account/reset/check', { json: { token } })
-    byId<HTMLInputElement>('username').value = email
+    const owner = await request<Owner>('POST', '/account/reset/check', { json: { token } })
+    byId<HTMLInputElement>('username').value = owner.email
+    isInvitation = owner.is_invitation
+    if (isInvitation) retitle(texts.titles.invited)
   } catch (problem) {
     if (codeOf(problem) === 'RESET_PASSWORD_BAD_TOKEN') {
       leaveOnlyWayOn('form')
