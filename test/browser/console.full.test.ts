@@ -176,6 +176,14 @@ describe('the console in a browser', () => {
     await page.click('#views a[href="#/deliveries"]')
     await titled(en.deliveries.title)
     await watched.expectAccessible('the deliveries')
+    const { token } = await service.event(
+      ({ event, user }) => event === 'on_after_invite' && user.email === 'grace@example.com',
+    )
+    await page.goto(`${service.url}/account/reset#token=${token}`)
+    await titled('Choose your password')
+    await page.fill('#password', `${goodPassword} of Grace`)
+    await page.click('#form button:not([type])')
+    await titled('Your password is set')
   })
 
   it('shows hostile names as text, and runs nothing of them', async () => {
@@ -363,6 +371,8 @@ describe('the console in a browser', () => {
         return (await page.locator('.list .badge.bad').count()) === letters ? true : undefined
       })
       await page.locator('.list b', { hasText: en.events.reset_requested }).first().waitFor()
+      await page.locator('.list p', { hasText: 'no such mailbox' }).first().waitFor()
+      for (const email of people) expect(await page.locator('.list a', { hasText: email }).count()).to.equal(2)
       await watched.expectAccessible('dead letters')
       refusal = null
       const bearer = await logIn(mailed.url, 'root.mail@example.com')

@@ -1,4 +1,5 @@
 import type { Actor } from '../../domain/actor.ts'
+import type { Email } from '../../domain/email.ts'
 import type { EventId, UserId } from '../../domain/ids.ts'
 import { hasExpired, type RequestPurpose } from '../../domain/one-time-token.ts'
 import type { CausingRequest } from '../event-metadata.ts'
@@ -7,6 +8,7 @@ import type { HandlerCallType } from '../ports/event-handlers.ts'
 import type { DeliveryKey, Outbox, SinkName, UndeliveredEvent } from '../ports/stores/outbox.ts'
 import type { DeliveryState } from '../ports/stores/page.ts'
 import type { TokenRequests } from '../ports/stores/token-requests.ts'
+import type { UserStore } from '../ports/stores/user-store.ts'
 import { requireSuperuser } from '../rights.ts'
 import { actorOf, type By } from '../sign-in/authenticate.ts'
 import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
@@ -31,6 +33,12 @@ export interface Undelivered {
   readonly diedAt: Date | null
 }
 
+/** For superusers alone: lists for a terminal and for logs have no addresses. */
+interface Addressed extends Undelivered {
+  /** The address of the user; `null` for a request that was not tried, or whose user is gone. */
+  readonly email: Email | null
+}
+
 /** The limit of records that a list holds in memory, and that one write changes. */
 const pageSize = 200
 
@@ -43,23 +51,26 @@ interface ListNeeds extends FreshLoginNeeds {
 
 /** Lists the dead letters and then everything that waits. */
 export class ListUndelivered {
-  readonly #needs: ListNeeds
-  constructor(needs: ListNeeds) {
+  readonly #needs: ListNeeds & { users: Pick<UserStore, 'find'> }
+  constructor(needs: ListNeeds & { users: Pick<UserStore, 'find'> }) {
     this.#needs = needs
   }
 
   /** @param input.by a superuser, or the command or program that decides by itself */
-  async *execute({ by }: { by: By }): AsyncGenerator<Undelivered> {
-    const { outbox, tokenRequests, sinkNames } = this.#needs
+  async *execute({ by }: { by: By }): AsyncGenerator<Addressed> {
+    const { users, outbox, tokenRequests, sinkNames } = this.#needs
     requireSuperuser(this.#needs, by, { isChange: false })
     for (const state of ['dead', 'waiting'] as const) {
       for await (const { event, sink, ...one } of everyOne((after) => outbox.list(state, pageSize, after))) {
         const isSinkOff = sink !== null && !sinkNames.has(sink)
-        yield { id: event.id, type: event.type, sink, isSinkOff, state, userId: event.user.id, at: event.at, ...one }
+        const { id: userId, email } = event.user
+        yield { id: event.id, type: event.type, sink, isSinkOff, state, userId, email, at: event.at, ...one }
       }
       for await (const { request, ...one } of everyOne((after) => tokenRequests.list(state, pageSize, after))) {
         const { eventId: id, purpose, at } = request
-        yield { id, type: callTypeOf[purpose], sink: null, isSinkOff: false, state, at, ...one }
+        const user = one.userId && (await users.find(one.userId))
+        const email = user?.email ?? null
+        yield { id, type: callTypeOf[purpose], sink: null, isSinkOff: false, state, email, at, ...one }
       }
     }
   }

@@ -15,7 +15,7 @@ export async function listEvents(options: GlobalOptions & { readonly limit: stri
   }
   return await withUsers(options, async ({ listUndelivered }) => {
     let count = 0
-    for await (const undelivered of listUndelivered.execute({ by: command })) {
+    for await (const { email: _, ...undelivered } of listUndelivered.execute({ by: command })) {
       if (count === limit) {
         remark(`There are more than ${limit}: --limit <count>`)
         return 0

@@ -16,7 +16,7 @@ export interface FoundPage {
   readonly next: string | null
 }
 
-/** Of `GET /admin/deliveries`, and of the details of a person. */
+/** Of the details of a person. */
 export interface Delivery {
   readonly id: string
   readonly type: string
@@ -26,6 +26,12 @@ export interface Delivery {
   readonly at: string
   readonly attempts: number
   readonly reason: string | null
+}
+
+/** Of `GET /admin/deliveries`. */
+export interface Listed extends Delivery {
+  /** `null` for a request that was not tried, or if the user is gone. */
+  readonly email: string | null
 }
 
 export interface Session {

@@ -1,4 +1,4 @@
-import type { Delivery } from './answers.ts'
+import type { Delivery, Listed } from './answers.ts'
 import { ask } from './ask.ts'
 import { badge, beginView, button, data, element, filled, rows, say, texts, time } from './page.ts'
 import { linkTo } from './person-marks.ts'
@@ -13,11 +13,11 @@ interface Retried {
 export async function showDeliveries(): Promise<void> {
   const show = beginView()
   const found = await attempt(() =>
-    request<{ items: readonly Delivery[]; has_more: boolean }>('GET', '/admin/deliveries'),
+    request<{ items: readonly Listed[]; has_more: boolean }>('GET', '/admin/deliveries'),
   )
   if (found === null) return
   const list = rows(
-    found.items.map((one) => deliveryRow(one, showDeliveries, one.user_id ? linkTo(one.user_id) : null)),
+    found.items.map((one) => deliveryRow(one, showDeliveries, one.user_id ? linkTo(one.user_id, one.email) : null)),
     texts.deliveries.none,
   )
   const dead = found.items.filter(({ state }) => state === 'dead')
@@ -65,8 +65,11 @@ function nothingIfGone(thrown: unknown): Retried {
   throw thrown
 }
 
-/** @param again shows the list anew */
-export function deliveryRow(one: Delivery, again: () => Promise<void>, owner: HTMLElement | null): HTMLElement {
+/**
+ * @param again shows the list anew
+ * @param owner a link to the person; `null` on the page of the person
+ */
+export function deliveryRow(one: Listed, again: () => Promise<void>, owner: HTMLElement | null): HTMLElement {
   const { deliveries, done } = texts
   const events: Readonly<Record<string, string>> = texts.events
   const name = [events[one.type] ?? one.type, ...(one.sink === null ? [] : [one.sink])].join(' → ')
@@ -88,7 +91,7 @@ export function deliveryRow(one: Delivery, again: () => Promise<void>, owner: HT
     else say(retried.expired > 0 ? done.expired : done.sinkOff, 'bad')
   })
   const discard = button(deliveries.discard, 'quiet danger', async () => {
-    const text = filled(texts.ask.discard, { type: name })
+    const text = filled(texts.ask.discard, { type: name, email: one.email ?? deliveries.unknown })
     const question = { text, button: deliveries.discard.replace(' …', ''), isDangerous: true }
     if ((await ask(question, () => request('DELETE', pathOf(one) + ofSink(one)))) === null) return
     await again()

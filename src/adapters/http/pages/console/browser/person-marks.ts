@@ -1,5 +1,5 @@
 import type { Found } from './answers.ts'
-import { badge, element, texts } from './page.ts'
+import { badge, data, element, texts } from './page.ts'
 
 /** The badges of a person: whatever differs from an active user with a verified address. */
 export function badges({ is_active, is_verified, is_superuser }: Found): HTMLElement {
@@ -13,6 +13,10 @@ export function badges({ is_active, is_verified, is_superuser }: Found): HTMLEle
 }
 
 /** For a section with people, such as the owner of a delivery. */
-export function linkTo(id: string): HTMLElement {
-  return element('a', { href: `#/person/${encodeURIComponent(id)}` }, texts.deliveries.person)
+export function linkTo(id: string, email: string | null): HTMLElement {
+  return element(
+    'a',
+    { href: `#/person/${encodeURIComponent(id)}` },
+    email === null ? texts.deliveries.person : data(email),
+  )
 }

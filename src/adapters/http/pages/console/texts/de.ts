@@ -12,7 +12,8 @@ export const de: Texts = {
     signIn: 'Melden Sie sich als Superuser an.',
     signInButton: 'Anmelden',
     notSuperuser: '{email} ist kein Superuser. Melden Sie sich mit einem anderen Konto an.',
-    firstSuperuser: 'Es gibt noch keinen? Dieser Befehl legt einen an: portcullis superuser create --email ADRESSE',
+    firstSuperuser:
+      'Es gibt noch keinen? Dieser Befehl legt einen an: npx --no-install portcullis superuser create --email ADRESSE',
     secondFactor:
       'Die Konsole braucht eine Anmeldung mit zwei Faktoren. Fügen Sie einen zweiten Faktor hinzu, oder melden Sie sich damit an.',
     withFactor: 'Damit anmelden',
@@ -132,7 +133,7 @@ export const de: Texts = {
     not_verified: 'Adresse nicht bestätigt',
     limit_reached: 'eine Grenze war erreicht',
     unavailable: 'der Dienst war überlastet',
-    second_factor_asked: 'nach dem zweiten Faktor gefragt',
+    second_factor_asked: 'nach dem zweiten Faktor gefragt, wie bei jeder Anmeldung mit einem',
     second_factor_wrong: 'falscher zweiter Faktor',
     second_factor_outdated: 'das Konto änderte sich vor dem zweiten Faktor',
     passkey_refused: 'Passkey abgelehnt',
@@ -193,7 +194,7 @@ export const de: Texts = {
     unmakeSuperuser: '{email} die Rechte eines Superusers nehmen?',
     delete: '{email} endgültig löschen? Nichts bringt das Konto zurück.',
     typeAddress: 'Geben Sie zur Bestätigung die Adresse ein',
-    discard: 'Dies verwerfen ({type})? Es wird nicht mehr zugestellt.',
+    discard: 'Dies für {email} verwerfen: {type}? Es wird nicht mehr zugestellt.',
   },
   done: {
     deactivate: '{email} ist gesperrt.',
@@ -226,6 +227,7 @@ export const de: Texts = {
     waiting: 'wartet',
     attempts: 'Versuche: {count}',
     person: 'Person',
+    unknown: 'eine unbekannte Adresse',
     retry: 'Noch einmal',
     retryAll: 'Alles in dieser Liste noch einmal',
     refresh: 'Aktualisieren',
