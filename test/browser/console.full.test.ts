@@ -11,7 +11,9 @@ import { startSmtp } from '../support/servers/smtp.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
 
 const hostile = ['<img src=x onerror=document.title=1>', "=cmd|' /C calc'!A0", '\u202Eevil\u2066', 'x'.repeat(200)]
+const linksPerAddress = 2
 const env = {
+  PORTCULLIS_LIMITS__TOKENS_PER_ADDRESS: String(linksPerAddress),
   PORTCULLIS_ROUTERS__FACTORS__ENABLED: 'true',
   PORTCULLIS_MAIL__URL: 'mailbox:',
   PORTCULLIS_USERS__FIELDS__HANDLE__TYPE: 'string',
@@ -184,6 +186,35 @@ describe('the console in a browser', () => {
     await page.fill('#password', `${goodPassword} of Grace`)
     await page.click('#form button:not([type])')
     await titled('Your password is set')
+  })
+
+  it('says that a link is not sent, and takes no other answer for one of the service', async () => {
+    const email = 'johnson@example.com'
+    const id = await person(email)
+    await open({ locale: 'en-GB' }, 'root.answers@example.com')
+    await page.goto(`${service.url}/admin#/unknown`)
+    await page.locator('.list a', { hasText: email }).waitFor()
+    await page.goto(`${service.url}/admin#/person/${id}`)
+    for (let time = 1; time <= linksPerAddress; time++) {
+      await act(en, 'sendReset', email)
+      late += 61_000 // requests in the same minute count as one
+    }
+    await button(en.acts.sendReset).click()
+    await page.locator('dialog button[type=submit]').click()
+    await page.locator('dialog .fault', { hasText: 'The next one can be sent after' }).waitFor()
+    await page.keyboard.press('Escape')
+    const answers = [
+      { contentType: 'text/html', body: '<h1>Sign in to the proxy</h1>' },
+      { contentType: 'application/json', body: '{"id":' },
+    ]
+    for (const answer of answers) {
+      await page.route(`**/users/${id}`, (route) => route.fulfill({ status: 200, ...answer }))
+      await button(en.acts.verify).click()
+      await page.locator('dialog button[type=submit]').click()
+      await page.locator('dialog .fault', { hasText: en.unreachable }).waitFor()
+      await page.keyboard.press('Escape')
+      await page.unroute(`**/users/${id}`)
+    }
   })
 
   it('shows hostile names as text, and runs nothing of them', async () => {

@@ -129,7 +129,10 @@ for (const deployment of [onSqlite, onMongoAndRedis]) {
           ['--until', 'tomorrow'],
           '--until is not in the future, or not before the year 10000. It takes a time such as',
         ],
-        [['--until', '2020-01-01'], '--until is not in the future'],
+        [['--until', '2020-01-01T12:00:00Z'], '--until is not in the future'],
+        ...['45', '2030-02-30T12:00:00Z', '2030-01-31T12:00:00', '2030-01-31'].map(
+          (time) => [['--until', time], 'It takes a time such as'] as const,
+        ),
         [['--reason', 'x'.repeat(501)], '--reason has more than 500 characters'],
       ] as const) {
         const { code, out, err } = await disable(...more)

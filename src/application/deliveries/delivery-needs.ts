@@ -1,5 +1,5 @@
 import type { AccountEvent } from '../../domain/events.ts'
-import type { RequestPurpose } from '../../domain/one-time-token.ts'
+import { hasExpired, inviteSeconds, type RequestPurpose } from '../../domain/one-time-token.ts'
 import type { TokenCallType } from '../ports/event-handlers.ts'
 import type { TokenStore } from '../ports/stores/token-store.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
@@ -33,6 +33,13 @@ export const uncountedSeconds = 5
 export const restId = (requestId: string): string => `served:${requestId}`
 
 export const handsOutToken = ({ type }: AccountEvent): boolean => type === 'verification_requested'
+
+/** Whether the token of an event would have expired, so that no delivery of it makes a call. */
+export function isTooOld(event: AccountEvent, verifySeconds: number, now: Date): boolean {
+  if (event.type === 'factor_reset_started') return event.removesAt <= now.getTime()
+  if (event.type === 'invited') return hasExpired(event, inviteSeconds, now)
+  return handsOutToken(event) && hasExpired(event, verifySeconds, now)
+}
 
 export const callTypeOf: Readonly<Record<RequestPurpose, TokenCallType>> = {
   reset_password: 'reset_requested',

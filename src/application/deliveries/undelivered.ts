@@ -12,7 +12,7 @@ import type { UserStore } from '../ports/stores/user-store.ts'
 import { requireSuperuser } from '../rights.ts'
 import { actorOf, type By } from '../sign-in/authenticate.ts'
 import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
-import { callTypeOf, handsOutToken } from './delivery-needs.ts'
+import { callTypeOf, isTooOld } from './delivery-needs.ts'
 
 /** An event or a request for a token, without address and token. */
 export interface Undelivered {
@@ -137,7 +137,7 @@ export class RetryDeliveries {
     async function* retried(): AsyncGenerator<DeliveryKey> {
       for await (const { event, sink } of everyOne((after) => outbox.list('dead', pageSize, after))) {
         if (!isWanted(wanted, { event, sink })) continue
-        if (handsOutToken(event) && hasExpired(event, lifetimes.verify_email, clock())) expired++
+        if (isTooOld(event, lifetimes.verify_email, clock())) expired++
         else if (!isSinkOn && sink !== null && !sinkNames.has(sink)) off.set(sink, (off.get(sink) ?? 0) + 1)
         else yield { eventId: event.id, sink }
         if (isOne(wanted)) return // the console lists the first ones, so it is found soon

@@ -23,7 +23,8 @@ export class ExplainLogin {
     requireSuperuser(needs, by, { isChange: false })
     const account = emailKey(email)
     const user = await needs.users.findByEmail(account)
-    if (user !== null) await reportLookup(needs, user, request, by)
-    return await explanationOf(needs, account, user)
+    const explanation = await explanationOf(needs, account, user)
+    if (user !== null) await reportLookup(needs, user, request, by) // last, because it is mail on the way, too
+    return explanation
   }
 }

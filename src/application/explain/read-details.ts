@@ -32,12 +32,12 @@ export class ReadDetails {
   async execute({ by, target, ...request }: CausingRequest & { by: By; target: User }): Promise<UserDetails> {
     const needs = this.#needs
     requireSuperuser(needs, by, { isChange: false })
-    await reportLookup(needs, target, request, by)
     const [explanation, sessions, links] = await Promise.all([
       explanationOf(needs, emailKey(target.email), target),
       new ListSessions(needs).execute({ by, target }),
       linksOf(needs, target),
     ])
+    await reportLookup(needs, target, request, by) // last, because it is mail on the way, too
     return { ...explanation, user: target, sessions, links }
   }
 }

@@ -27,7 +27,7 @@ const sentences: Readonly<Record<CauseCode, string>> = {
     'An account at {provider} has this address and is not linked. Sign in with the password first, then link it.',
   provider_refused: 'A sign-in at {provider} was refused. Its reason is in the log.',
   unavailable: 'The service was overloaded, or a store did not answer. The log has the reason.',
-  nothing_found: 'Nothing stands in the way of a login, and none was refused in the last day or since the last login.',
+  nothing_found: 'Nothing stands in the way of a login now.',
 }
 
 /** A cause as an English sentence. */

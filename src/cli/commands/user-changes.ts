@@ -4,6 +4,7 @@ import { hasFactor } from '../../domain/factors.ts'
 import { InvalidInput, Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import { parseJson } from '../../lib/json-text.ts'
+import { isTime } from '../../lib/rfc3339.ts'
 import { objectionOfOperator } from '../agreement.ts'
 import { type ExitCode, printed, remark, warn } from '../output.ts'
 import { documentOf, type OneUser, withUser } from './one-user.ts'
@@ -26,7 +27,7 @@ export async function disableUser(
   options: Forcible & { readonly reason?: string; readonly until?: string },
 ): Promise<ExitCode> {
   const { reason, until: time } = options
-  const until = time === undefined ? undefined : new Date(time)
+  const until = time === undefined ? undefined : new Date(isTime(time) ? time : Number.NaN)
   const textOf = (user: User, former: User): string => {
     const isSame = former.inactiveUntil?.getTime() === user.inactiveUntil?.getTime()
     const isNew = former.isActive || !isSame || former.inactiveReason !== user.inactiveReason

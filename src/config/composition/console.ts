@@ -31,7 +31,7 @@ export function useOfConsole(tenant: Tenant, counts: (() => { open: number; disa
 
 /** The pages of the console. */
 export function pagesOf({ settings, ports }: Tenant, publicUrl: string): Router<unknown>[] {
-  const { pages, backends, routers, mail, admin, security } = settings
+  const { pages, backends, routers, admin, security } = settings
   const cookie = enabledOf(backends).find(([, { transport }]) => transport.kind === 'cookie')?.[1]
   if (cookie === undefined) throw new Error('the console needs a cookie backend') // the settings were checked
   const prefixOf = ({ enabled, prefix }: { readonly enabled: boolean; readonly prefix: string }) =>
@@ -44,7 +44,7 @@ export function pagesOf({ settings, ports }: Tenant, publicUrl: string): Router<
     resetPassword: prefixOf(routers.resetPassword),
     verify: prefixOf(routers.verify),
     factors: prefixOf(routers.factors),
-    sendsMail: mail.url !== 'off',
+    canInvite: ports.eventHandlers.handles('invited'),
     factorResetHours: security.factorResetHours,
     hasOwnPort: admin.port !== undefined,
   }

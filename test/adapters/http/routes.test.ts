@@ -66,7 +66,7 @@ describe('the list of routes', () => {
       resetPassword: null,
       verify: null,
       factors: null,
-      sendsMail: true,
+      canInvite: true,
       factorResetHours: 24,
       hasOwnPort: false,
     }

@@ -13,6 +13,7 @@ import { HandlerFailed } from '../../../src/application/ports/event-handlers.ts'
 import type { By } from '../../../src/application/sign-in/authenticate.ts'
 import type { AccountEvent, AccountEventType } from '../../../src/domain/events.ts'
 import type { EventId } from '../../../src/domain/ids.ts'
+import { inviteSeconds } from '../../../src/domain/one-time-token.ts'
 import type { User } from '../../../src/domain/user.ts'
 import { aTokenRequest, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
@@ -86,7 +87,7 @@ async function setUp() {
 }
 
 describe('undelivered requests for tokens', () => {
-  it('are listed with the user and the reason, without address and token, and become dead letters', async () => {
+  it('are listed with the user and the reason, without the token, and become dead letters', async () => {
     const { ask, list, deliverFor, user, problems } = await setUp()
     await ask('reset_password')
     const [untried] = await list()
@@ -102,7 +103,7 @@ describe('undelivered requests for tokens', () => {
     const [failed, ...others] = await list()
     const reason = 'Error: no mail for [address] with https://app.example/#[token]'
     expect(others).to.deep.equal([])
-    expect(failed).to.deep.equal({ ...untried, userId: user.id, attempts: 1, reason })
+    expect(failed).to.deep.equal({ ...untried, userId: user.id, email: user.email, attempts: 1, reason })
 
     await deliverFor(900)
     const [dead] = await list()
@@ -193,7 +194,8 @@ describe('dead letters', () => {
     const scene = await setUp()
     const { users, outbox, clock } = scene
     const owner = aUser()
-    const events = types.map((type) => ({ ...registered(owner, clock()), type }) as AccountEvent) // safe: without own data
+    const removesAt = clock().getTime() + 1000
+    const events = types.map((type) => ({ ...registered(owner, clock()), type, removesAt }) as AccountEvent) // safe: it has what is read
     await users.insert(owner, events)
     await distributeAll(outbox, clock(), theSink, 'handlers')
     for (const sink of [theSink, 'handlers']) {
@@ -233,6 +235,14 @@ describe('dead letters', () => {
     expect(await retry({ sink: theSink })).to.deep.equal({ due: 1, expired: 1, off: {} })
     const dead = (await list()).filter(({ state, sink }) => state === 'dead' && sink === theSink)
     expect(dead.map(({ type, reason }) => [type, reason])).to.deep.equal([['verification_requested', 'the reason']])
+  })
+
+  it('of an invitation and of a reset of factors stay, too, once their links would no longer work', async () => {
+    const { retry, clock } = await buried('invited', 'factor_reset_started')
+    clock.advance(1)
+    expect(await retry({ sink: theSink })).to.deep.equal({ due: 1, expired: 1, off: {} })
+    clock.advance(inviteSeconds)
+    expect(await retry({ sink: 'handlers' })).to.deep.equal({ due: 0, expired: 2, off: {} })
   })
 
   it('and waiting deliveries are discarded by event, by sink, or by both', async () => {

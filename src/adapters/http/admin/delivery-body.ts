@@ -16,7 +16,7 @@ export const DeliverySchema = Type.Object(
     user_id: nullable('string', 'Null for a request that was not tried'),
     at: Type.String({ format: 'date-time' }),
     attempts: Type.Integer(),
-    reason: nullable('string', 'Of the last failure, without address and token'),
+    reason: nullable('string', 'Of the last failure. It has the message of what a handler threw'),
     died_at: nullable('string', 'Null while it waits'),
   },
   { additionalProperties: false },

@@ -1,6 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
 import { alternatives } from '../../../domain/field.ts'
+import { isTime } from '../../../lib/rfc3339.ts'
 import type { Fields, RawBody } from '../body/raw-body.ts'
 import { type FieldFault, Invalid } from '../errors.ts'
 import { parseAddress } from '../schemas.ts'
@@ -15,7 +16,6 @@ type Properties = Readonly<Record<string, Property>>
 // Validating our own schemas would compile the meta-schema at each start. Ajv refuses unknown keywords all the same.
 const ajv = new Ajv({ allErrors: true, strict: true, allowUnionTypes: true, validateSchema: false })
 ajv.addFormat('email', { type: 'string', validate: (text: string) => 'email' in parseAddress(text) })
-// RFC 3339. A 30th of February is another day to `Date`, so the day is compared.
 ajv.addFormat('date-time', { type: 'string', validate: isTime })
 ajv.addKeyword({
   keyword: 'wellFormed',
@@ -153,12 +153,4 @@ export function fault(type: keyof typeof messages, ...path: string[]): FieldFaul
 
 function valueError(name: string, msg: string): FieldFault {
   return { type: 'value_error', loc: ['body', name], msg }
-}
-
-function isTime(text: string): boolean {
-  const [day] = /^\d{4}-\d{2}-\d{2}(?=[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$)/.exec(text) ?? []
-  const midnight = Date.parse(`${day}T00:00:00Z`)
-  return (
-    !Number.isNaN(Date.parse(text)) && !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(`${day}`)
-  )
 }

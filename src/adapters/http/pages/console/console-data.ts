@@ -11,7 +11,8 @@ export interface ConsoleSite {
   readonly resetPassword: string | null
   readonly verify: string | null
   readonly factors: string | null
-  readonly sendsMail: boolean
+  /** Whether mail or a handler sends the link of an invitation. */
+  readonly canInvite: boolean
   /** The time between the start of a reset of the factors and its end. */
   readonly factorResetHours: number
   /** Whether the console is at another port than the service. */

@@ -1,6 +1,6 @@
 import type { Details, Found } from './answers.ts'
 import { ask } from './ask.ts'
-import { button, element, filled, isOwn, leave, say, site, texts } from './page.ts'
+import { button, element, filled, isOwn, leave, say, site, texts, time } from './page.ts'
 import { Problem, person, request } from './requests.ts'
 
 type Name = keyof typeof texts.acts
@@ -46,18 +46,26 @@ async function perform(act: Act, { id, email }: Found, again: () => Promise<void
   say(done)
 }
 
-function actsFor(user: Found, { factors, is_invitable, deactivation }: Details): readonly Act[] {
+function actsFor(user: Found, { factors, is_invitable, deactivation, limits }: Details): readonly Act[] {
   const { is_active: isActive, is_verified: isVerified, is_superuser: isSuperuser, email } = user
   const path = person(user.id)
   const change = (json: object) => request('PATCH', path, { json })
   const hasFactor = factors.totp !== null || factors.passkeys.length > 0
+  /** The route answers the same if it sends nothing, because it is that of everybody. */
+  const sendLink = async (purpose: string, route: string): Promise<unknown> => {
+    const reached = limits.find((one) => one.purpose === purpose && one.is_reached)
+    if (reached !== undefined) {
+      throw new Problem(0, '', filled(texts.ask.noMoreLinks, { time: time(reached.until) }))
+    }
+    return await request('POST', route, { json: { email } })
+  }
   const sendReset: Act = {
     name: 'sendReset',
-    send: () => request('POST', `${site.resetPassword}/forgot-password`, { json: { email } }),
+    send: () => sendLink('reset_password', `${site.resetPassword}/forgot-password`),
   }
   const sendVerification: Act = {
     name: 'sendVerification',
-    send: () => request('POST', `${site.verify}/request-verify-token`, { json: { email } }),
+    send: () => sendLink('verify_email', `${site.verify}/request-verify-token`),
   }
   const deactivate: Act = {
     name: isActive ? 'deactivate' : 'redeactivate',
@@ -82,7 +90,7 @@ function actsFor(user: Found, { factors, is_invitable, deactivation }: Details):
   }
   return [
     ...(isActive ? [] : [{ name: 'activate', send: () => change({ is_active: true }) } as const]),
-    ...(site.sendsMail && isActive && is_invitable
+    ...(site.canInvite && isActive && is_invitable
       ? [{ name: 'invite', send: () => request('POST', `${path}/invite`) } as const]
       : []),
     ...(site.resetPassword !== null && isActive ? [sendReset] : []),

@@ -12,9 +12,9 @@ export async function addPerson(): Promise<void> {
     fields: {
       email: { label, type: 'email', isRequired: true },
       password: {
-        label: site.sendsMail ? passwordOrInvitation : ofCreation,
+        label: site.canInvite ? passwordOrInvitation : ofCreation,
         type: 'password',
-        isRequired: !site.sendsMail,
+        isRequired: !site.canInvite,
       },
     },
   }

@@ -78,6 +78,7 @@ export interface Explanation {
   readonly refused_logins: readonly { readonly at: string; readonly reason: string; readonly detail: string | null }[]
   readonly limits: readonly {
     readonly limit: string
+    readonly purpose: string | null
     readonly of: 'strangers' | 'devices' | 'client'
     readonly points: number
     readonly most: number

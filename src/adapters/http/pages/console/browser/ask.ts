@@ -1,4 +1,4 @@
-import { button, data, element, field, texts } from './page.ts'
+import { button, data, element, field, say, texts } from './page.ts'
 import { attempt } from './requests.ts'
 
 interface Field {
@@ -44,6 +44,10 @@ export function ask<R>(
   const fault = element('p', { class: 'fault', role: 'alert' })
   /** A new login in another tab keeps what was typed here. */
   const refuse = (message: string, ...ways: readonly HTMLElement[]): void => {
+    if (!dialog.isConnected) {
+      say(message, 'bad', ...ways) // the person has gone on meanwhile
+      return
+    }
     for (const way of ways) way.setAttribute('target', '_blank')
     fault.replaceChildren(message, ' ', ...ways, ...(ways.length === 0 ? [] : [' ', texts.ask.thenAgain]))
   }

@@ -53,6 +53,7 @@ async function showView(): Promise<void> {
     if (isCurrent) link.setAttribute('aria-current', 'page')
     else link.removeAttribute('aria-current')
   }
+  byId('views').hidden = false
   sayWhatWasLeft()
   if (view === 'person') return await showPerson(decoded(subject))
   if (view === 'address') return await showAddress(decoded(subject))
@@ -74,7 +75,6 @@ async function begin(): Promise<void> {
   const account = byId('own-account')
   account.replaceChildren(data(me.email))
   account.hidden = false
-  byId('views').hidden = false
   addEventListener('hashchange', () => void attempt(showView))
   await showView()
 }

@@ -15,7 +15,7 @@ export async function showDeliveries(): Promise<void> {
   const found = await attempt(() =>
     request<{ items: readonly Listed[]; has_more: boolean }>('GET', '/admin/deliveries'),
   )
-  if (found === null) return
+  if (found === null) return show(texts.deliveries.title)
   const list = rows(
     found.items.map((one) => deliveryRow(one, showDeliveries, one.user_id ? linkTo(one.user_id, one.email) : null)),
     texts.deliveries.none,

@@ -27,6 +27,7 @@ let running = new AbortController()
 
 /** The list of people, with a search that answers as one types. */
 export function showPeople(parameters: URLSearchParams): void {
+  if (!isShown()) history.replaceState(null, '', '#/people') // the fragment names no view
   const results = element('div', { class: 'list', 'aria-live': 'polite' })
   const [searchRow, search] = field(
     texts.people.search + namesOfSearch(),
@@ -76,7 +77,8 @@ export function showPeople(parameters: URLSearchParams): void {
   let shownFor = ''
   const openOnlyOne = (): void => {
     const found = results.querySelectorAll<HTMLElement>('li a')
-    if (found.length === 1 && shownFor === String(wanted())) found[0]?.click()
+    const hasMore = results.querySelector('button:not([hidden])') !== null
+    if (found.length === 1 && !hasMore && shownFor === String(wanted())) found[0]?.click()
   }
   let timer = 0
   search.addEventListener('input', () => {

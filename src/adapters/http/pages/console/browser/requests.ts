@@ -26,10 +26,16 @@ export async function request<Body = null>(
     if (signal?.aborted) throw thrown
     throw new Problem(0, '', texts.unreachable)
   })
-  const isJson = response.headers.get('Content-Type')?.startsWith('application/json') ?? false
-  const content = isJson ? await response.json() : null
-  if (response.ok) return content
+  const type = response.headers.get('Content-Type')
+  const isJson = type?.startsWith('application/json') ?? false
+  const content = isJson ? await response.json().catch(notOurs) : null
+  if (response.ok) return isJson || type === null ? content : notOurs()
   throw problemOf(response.status, content?.detail)
+}
+
+/** A page of a proxy, or half of an answer, tells nothing of what was done. */
+function notOurs(): never {
+  throw new Problem(0, '', texts.unreachable)
 }
 
 function problemOf(status: number, detail: unknown): Problem {

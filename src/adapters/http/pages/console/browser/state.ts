@@ -11,7 +11,7 @@ interface Health {
 export async function showState(): Promise<void> {
   const show = beginView()
   const health = await attempt(() => request<Health>('GET', '/admin/health'))
-  if (health === null) return
+  if (health === null) return show(texts.state.title)
   const { state } = texts
   const { tenants, undelivered } = health
   const strings = (all: object): Record<string, string> =>

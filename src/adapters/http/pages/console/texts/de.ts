@@ -122,8 +122,7 @@ export const de: Texts = {
       'Ein Konto bei {provider} hat diese Adresse und ist nicht verknüpft. Die Person meldet sich mit dem Passwort an und verknüpft es dann.',
     provider_refused: 'Eine Anmeldung bei {provider} wurde abgelehnt. Der Grund steht im Log.',
     unavailable: 'Der Dienst war überlastet, oder ein Speicher antwortete nicht. Der Grund steht im Log.',
-    nothing_found:
-      'Einer Anmeldung steht nichts im Weg, und am letzten Tag oder seit der letzten Anmeldung wurde keine abgelehnt.',
+    nothing_found: 'Einer Anmeldung steht jetzt nichts im Weg.',
   },
   reasons: {
     wrong_password: 'falsches Passwort',
@@ -182,6 +181,7 @@ export const de: Texts = {
     own: 'Dies ist Ihr eigenes Konto: Danach können Sie hier nicht weitermachen.',
     missing: 'Bitte füllen Sie jedes nötige Feld aus.',
     sameAddress: 'Das ist die Adresse schon.',
+    noMoreLinks: 'Für diese Adresse wurden zu viele Links angefordert. Der nächste kann nach {time} gesendet werden.',
     thenAgain: 'Das öffnet sich in einem anderen Tab. Machen Sie dann hier weiter.',
     endLogins: 'Alle Anmeldungen von {email} beenden?',
     endSession: 'Diese Anmeldung von {email} beenden?',
@@ -201,8 +201,10 @@ export const de: Texts = {
     redeactivate: 'Die Sperre von {email} ist geändert.',
     activate: '{email} ist aktiv.',
     verify: '{email} ist bestätigt.',
-    sendVerification: 'Ein Link für {email} wird gesendet. Wenn er nicht ankommt, sagt „Mail und Ereignisse“, warum.',
-    sendReset: 'Ein Link für {email} wird gesendet. Wenn er nicht ankommt, sagt „Mail und Ereignisse“, warum.',
+    sendVerification:
+      'Ein Link für {email} wird gesendet, höchstens einer in der Minute. Wenn er nicht ankommt, sagt „Mail und Ereignisse“, warum.',
+    sendReset:
+      'Ein Link für {email} wird gesendet, höchstens einer in der Minute. Wenn er nicht ankommt, sagt „Mail und Ereignisse“, warum.',
     invite: 'Die Einladung für {email} wird gesendet. Wenn sie nicht ankommt, sagt „Mail und Ereignisse“, warum.',
     changeAddress: 'Die Adresse von {email} ist geändert.',
     retriedAll: 'Wieder zuzustellen: {due}. Zu alt: {expired}. Empfänger ausgeschaltet: {off}.',

@@ -122,8 +122,7 @@ export const en = {
       'An account at {provider} has this address and is not linked. Sign in with the password first, then link it.',
     provider_refused: 'A sign-in at {provider} was refused. Its reason is in the log.',
     unavailable: 'The service was overloaded, or a store did not answer. The log has the reason.',
-    nothing_found:
-      'Nothing stands in the way of a login, and none was refused in the last day or since the last login.',
+    nothing_found: 'Nothing stands in the way of a login now.',
   },
   /** Of refused logins. */
   reasons: {
@@ -183,6 +182,7 @@ export const en = {
     own: 'This is your own account: you cannot go on here afterwards.',
     missing: 'Please fill in every field that is needed.',
     sameAddress: 'This is the address already.',
+    noMoreLinks: 'Too many links were asked for at this address. The next one can be sent after {time}.',
     thenAgain: 'It opens in another tab. Then go on here.',
     endLogins: 'End all logins of {email}?',
     endSession: 'End this login of {email}?',
@@ -202,8 +202,10 @@ export const en = {
     redeactivate: 'The deactivation of {email} is changed.',
     activate: '{email} is active.',
     verify: '{email} is verified.',
-    sendVerification: 'A link for {email} is being sent. If it does not arrive, “Mail and events” tells why.',
-    sendReset: 'A link for {email} is being sent. If it does not arrive, “Mail and events” tells why.',
+    sendVerification:
+      'A link for {email} is being sent, at most one a minute. If it does not arrive, “Mail and events” tells why.',
+    sendReset:
+      'A link for {email} is being sent, at most one a minute. If it does not arrive, “Mail and events” tells why.',
     invite: 'The invitation for {email} is being sent. If it does not arrive, “Mail and events” tells why.',
     changeAddress: 'The address of {email} is changed.',
     retriedAll: 'Due again: {due}. Too old: {expired}. Receiver switched off: {off}.',
