@@ -32,13 +32,15 @@ export const uncountedSeconds = 5
 /** The id that is remembered for `restSeconds` after a delivery to an address. */
 export const restId = (requestId: string): string => `served:${requestId}`
 
-export const handsOutToken = ({ type }: AccountEvent): boolean => type === 'verification_requested'
+/** Whether handlers get a token with the event. */
+export const handsOutToken = ({ type }: AccountEvent): boolean =>
+  type === 'verification_requested' || type === 'invited' || type === 'factor_reset_started'
 
 /** Whether the token of an event would have expired, so that no delivery of it makes a call. */
 export function isTooOld(event: AccountEvent, verifySeconds: number, now: Date): boolean {
   if (event.type === 'factor_reset_started') return event.removesAt <= now.getTime()
   if (event.type === 'invited') return hasExpired(event, inviteSeconds, now)
-  return handsOutToken(event) && hasExpired(event, verifySeconds, now)
+  return event.type === 'verification_requested' && hasExpired(event, verifySeconds, now)
 }
 
 export const callTypeOf: Readonly<Record<RequestPurpose, TokenCallType>> = {

@@ -1,10 +1,10 @@
-import { accountEventTypes } from '../../domain/events.ts'
-import { hasExpired, type RequestPurpose } from '../../domain/one-time-token.ts'
+import { type AccountEvent, accountEventTypes } from '../../domain/events.ts'
+import type { RequestPurpose } from '../../domain/one-time-token.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import type { DueWork } from '../ports/due-work.ts'
 import { isFinal } from '../ports/event-handlers.ts'
 import type { LeasedEvent, Outbox, SinksOf } from '../ports/stores/outbox.ts'
-import { type DeliveryNeeds, defaultLeaseSeconds, handsOutToken, uncountedSeconds } from './delivery-needs.ts'
+import { type DeliveryNeeds, defaultLeaseSeconds, handsOutToken, isTooOld, uncountedSeconds } from './delivery-needs.ts'
 import { problemOf, reasonOf, retryAt } from './delivery-problem.ts'
 import type { Sink } from './sink.ts'
 import { TaskQueue } from './task-queue.ts'
@@ -28,6 +28,9 @@ const maxAttempts = 10
 const maxRetrySeconds = 300
 /** People wait for the message with their token. */
 const maxTokenRetrySeconds = 60
+
+/** The limit of attempts. A message with a link is tried for a day or two, or until the link would no longer work. */
+const attemptsOf = (event: AccountEvent): number => (handsOutToken(event) ? 2880 : maxAttempts)
 
 /**
  * Distributes events to the queues of their sinks, and delivers them at least once, to each sink in the order of writing for
@@ -102,12 +105,12 @@ export class RelayEvents implements DueWork {
     const { outbox, clock, report } = this.#needs
     const stopRenewing = this.#keepRenewing(lease)
     try {
-      if (lease.attempts > maxAttempts && !handsOutToken(lease.event)) {
+      if (lease.attempts > attemptsOf(lease.event)) {
         // The last attempt has no recorded result, so the event may have killed the process.
         await outbox.bury(
           lease,
           clock(),
-          `${maxAttempts} attempts left no result: the process may have died in the handler`,
+          `${attemptsOf(lease.event)} attempts left no result: the process may have died in the handler`,
         )
         report(problemOf(deliveryOf(lease), 'buried', new Unfinished()))
       } else {
@@ -146,8 +149,7 @@ export class RelayEvents implements DueWork {
   }
 
   #mayRepeat({ event, attempts }: LeasedEvent, at: Date): boolean {
-    if (!handsOutToken(event)) return attempts < maxAttempts
-    return !hasExpired(event, this.#needs.lifetimes.verify_email, at)
+    return attempts < attemptsOf(event) && !isTooOld(event, this.#needs.lifetimes.verify_email, at)
   }
 
   /** After a fault the lease is still valid, and the next renewal may succeed. */

@@ -6,6 +6,7 @@ import { HandlerFailed } from '../../../src/application/ports/event-handlers.ts'
 import { MailRefused } from '../../../src/application/ports/mailer.ts'
 import { type Actor, nobody } from '../../../src/domain/actor.ts'
 import { accountEvent } from '../../../src/domain/events.ts'
+import { inviteSeconds } from '../../../src/domain/one-time-token.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
 import { aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
@@ -155,6 +156,21 @@ describe('RelayEvents', () => {
     await reviveAll(outbox, clock())
     await runDue(relay)
     expect(calls.at(-1)?.context.eventId).to.equal(event.id)
+  })
+
+  it('tries the message of an invitation as long as its link works, and for a day at least', async () => {
+    const { users, relay, outbox, calls, clock } = await setUp(recording(fail))
+    const user = aUser({ passwordHash: null })
+    await users.insert(user, [accountEvent('invited', user, metadataAt(clock()))])
+    for (let attempt = 1; attempt <= 15; attempt++) {
+      await runDue(relay)
+      clock.advance(60)
+    }
+    expect(calls.map(({ type }) => type)).to.deep.equal(Array(15).fill('invited'))
+    expect(await deadLetters(outbox)).to.deep.equal([])
+    clock.advance(inviteSeconds - 15 * 60 - 1)
+    await runDue(relay)
+    expect(await deadLetters(outbox)).to.have.lengthOf(1)
   })
 
   it('makes an event a dead letter at once when its failure is final', async () => {
