@@ -96,7 +96,10 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .description('Create an active, verified superuser; needs only the store of users')
     .requiredOption('-e, --email <address>', 'the address')
     .option('--password-stdin', 'read the password from standard input, without one trailing newline')
-    .option('--promote', 'make an existing user a superuser, and remove a password that a stranger may have chosen')
+    .option(
+      '--promote',
+      'make an existing user an active and verified superuser, and remove a password that a stranger may have chosen',
+    )
     .action(
       run<{ email: string; passwordStdin?: true; promote?: true }>(async (options) =>
         (await import('./commands/superuser.ts')).createSuperuser(options),
@@ -131,7 +134,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
   user
     .command('list')
     .description('List users, the oldest first: id, address, flags, time of creation')
-    .option('--search <text>', 'only users with this text in their address')
+    .option('--search <text>', 'only users with this text in their address, or in a unique field')
     .option('--after <id>', 'only users behind this one')
     .option('--limit <count>', 'limit of the list', '100')
     .action(

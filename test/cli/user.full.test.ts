@@ -14,7 +14,7 @@ const done = (text: string) => ({ code: 0, out: `${text}\n`, err: '' })
 const none = {
   code: 1,
   out: '',
-  err: 'portcullis: there is no such user: user list --search finds people by a part of the address\n',
+  err: 'portcullis: there is no such user: user list --search finds people by a part of the address or of a unique field\n',
 }
 
 /** All stores fulfil the same contracts; these two have all kinds of places. */

@@ -14,14 +14,15 @@ export class ListUsers {
   }
 
   /**
-   * @param input.search part of the address, in any case. It is compared with each user, so a search in a million users
+   * @param input.search part of the address or of a unique field, in any case. It is compared with each user, so a search in a million users
    * takes seconds.
    * @param input.after the last user of an earlier list
    */
   async *execute(input: { search?: string; after?: UserId | null } = {}): AsyncGenerator<User> {
     const wanted = (input.search ?? '').normalize('NFC').toLowerCase()
     for await (const user of everyOne((after) => this.#users.list(pageSize, after), input.after)) {
-      if (user.email.toLowerCase().includes(wanted) || emailKey(user.email).includes(wanted)) yield user
+      const keys = [user.email.toLowerCase(), emailKey(user.email), ...Object.values(user.fields.keys)]
+      if (keys.some((key) => key.includes(wanted))) yield user
     }
   }
 }

@@ -39,7 +39,7 @@ export async function withUser(
 
 /** Says that nobody has the address or the id. */
 export function refuseUnknown(): ExitCode {
-  warn('there is no such user: user list --search finds people by a part of the address')
+  warn('there is no such user: user list --search finds people by a part of the address or of a unique field')
   return 1
 }
 
