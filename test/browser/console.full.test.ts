@@ -134,6 +134,7 @@ describe('the console in a browser', () => {
       await page.goto(`${service.url}/admin#/person/${id}`)
       await titled(email)
       await page.locator('.why p', { hasText: texts.causes.wrong_password.slice(0, 12) }).waitFor()
+      await page.locator('li', { hasText: `${texts.reasons.wrong_password} 2×` }).waitFor()
       await watched.expectAccessible('a person')
 
       await act(texts, 'verify', email)
@@ -144,8 +145,12 @@ describe('the console in a browser', () => {
       const moved = `moved.${width}@example.com`
       await act(texts, 'changeAddress', email, { email: moved })
       await titled(moved)
-      await act(texts, 'deactivate', moved)
+      const until = '2099-01-31T12:00'
+      await act(texts, 'deactivate', moved, { until })
       await page.locator('.badge.bad', { hasText: texts.flags.inactive }).waitFor()
+      await button(texts.acts.redeactivate).click()
+      expect(await page.inputValue('dialog [name=until]')).to.equal(until)
+      await page.keyboard.press('Escape')
       await act(texts, 'redeactivate', moved, { reason: 'spam' })
       await act(texts, 'activate', moved)
       await button(texts.acts.delete).click()
@@ -411,7 +416,7 @@ describe('the console in a browser', () => {
       const [{ id } = { id: '' }] = (body as { items: { id: string }[] }).items // safe: asserted by the next line
       expect((await call(mailed.url, 'DELETE', `/admin/deliveries/${id}`, { bearer })).status).to.equal(204)
       await button(en.deliveries.retryAll).click()
-      await says(`Due again: ${letters - 1}.`)
+      await says(`Being tried again: ${letters - 1}.`)
       for (const email of people) await smtp.mail(({ to }) => to.includes(email))
     } finally {
       await page.goto('about:blank') // a page without its service complains

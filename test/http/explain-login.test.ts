@@ -76,7 +76,7 @@ describe('why somebody cannot log in', () => {
     })
     expect(found.causes[0]).to.deep.include({ code: 'wrong_password', detail: 'passwordsBeforePauses' })
     expect(found.causes[0]?.text).to.match(
-      /^The password was wrong \d times, and the client has to pause\. .*user reset-link/,
+      /^The password was wrong \d times, and the client had to pause\. .*user reset-link/,
     )
     expect(found.refused_logins[0]).to.deep.include({ reason: 'limit_reached', detail: 'passwordsBeforePauses' })
   })

@@ -14,7 +14,7 @@ import { actorOf, type By } from '../sign-in/authenticate.ts'
 import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
 import { callTypeOf, isTooOld } from './delivery-needs.ts'
 
-/** An event or a request for a token, without address and token. */
+/** An event or a request for a token, without its token. */
 export interface Undelivered {
   readonly id: EventId
   readonly type: HandlerCallType
@@ -25,18 +25,17 @@ export interface Undelivered {
   readonly state: DeliveryState
   /** `null` for a request that was not tried: its address may belong to no user. */
   readonly userId: UserId | null
+  /**
+   * The address in the event, or that of the user of a request; `null` for a request that was not tried, or whose user is gone. It
+   * is for superusers: lists for a terminal leave it out.
+   */
+  readonly email: Email | null
   readonly at: Date
   readonly attempts: number
   /** The reason of the last failure; `null` if there was none. */
   readonly reason: string | null
   /** `null` while it waits. */
   readonly diedAt: Date | null
-}
-
-/** For superusers alone: lists for a terminal and for logs have no addresses. */
-interface Addressed extends Undelivered {
-  /** The address of the user; `null` for a request that was not tried, or whose user is gone. */
-  readonly email: Email | null
 }
 
 /** The limit of records that a list holds in memory, and that one write changes. */
@@ -57,7 +56,7 @@ export class ListUndelivered {
   }
 
   /** @param input.by a superuser, or the command or program that decides by itself */
-  async *execute({ by }: { by: By }): AsyncGenerator<Addressed> {
+  async *execute({ by }: { by: By }): AsyncGenerator<Undelivered> {
     const { users, outbox, tokenRequests, sinkNames } = this.#needs
     requireSuperuser(this.#needs, by, { isChange: false })
     for (const state of ['dead', 'waiting'] as const) {

@@ -1,3 +1,4 @@
+import { emailKey } from '../../domain/email.ts'
 import { hasFactor } from '../../domain/factors.ts'
 import type { RefusedLogin, RefusedReason } from '../../domain/refused-login.ts'
 import type { User } from '../../domain/user.ts'
@@ -18,6 +19,7 @@ export const causeCodes = [
   'second_factor_missing',
   'wrong_password',
   'no_password',
+  'no_way_in',
   'passkey_refused',
   'provider_not_linked',
   'provider_refused',
@@ -81,9 +83,10 @@ export function causesOf(needs: LevelNeeds, known: Known): readonly Cause[] {
   const refused = refusals.flatMap((refusal) => {
     const code = codeOf(refusal)
     if (code === null || (code === 'not_verified' && user?.isVerified === true)) return []
+    if (code === 'no_password' && user !== null && hasNoWayIn(user)) return []
     // Each wrong factor was asked for before.
     if (code === 'second_factor_asked' && refusals.some((one) => one.reason === 'second_factor_wrong')) return []
-    const count = refusals.filter((one) => codeOf(one) === code).length
+    const count = refusals.filter((one) => codeOf(one) === code && one.detail !== pause).length
     return [cause(code, { detail: refusal.detail, count })]
   })
   const all =
@@ -96,17 +99,21 @@ export function causesOf(needs: LevelNeeds, known: Known): readonly Cause[] {
 
 /** A pause follows wrong passwords, which are the cause. */
 function codeOf({ reason, detail }: RefusedLogin): CauseCode | null {
-  return detail === 'passwordsBeforePauses' ? 'wrong_password' : causeOf[reason]
+  return detail === pause ? 'wrong_password' : causeOf[reason]
 }
+
+const pause = 'passwordsBeforePauses'
 
 /** The causes that refuse every login, or keep back the link that would help. */
 function standing(user: User, { limits, deliveries }: Known): readonly Cause[] {
-  const failed = deliveries.find(({ type, reason }) => reason !== null && withLink.has(type))
+  // A message to a former address keeps nobody waiting.
+  const isToUser = ({ email }: Undelivered): boolean => email !== null && emailKey(email) === emailKey(user.email)
+  const failed = deliveries.find((one) => one.reason !== null && withLink.has(one.type) && isToUser(one))
   const reached = limits.find(({ isReached, purpose }) => isReached && purpose === null)
   return [
     ...(user.isActive ? [] : [cause('inactive', { detail: user.inactiveReason, until: user.inactiveUntil })]),
     ...(failed === undefined ? [] : [cause('mail_failed', { detail: failed.reason })]),
-    ...(hasNoWayIn(user) ? [cause('no_password')] : []),
+    ...(hasNoWayIn(user) ? [cause('no_way_in')] : []),
     ...(reached === undefined ? [] : [cause('limit_reached', { detail: reached.limit, until: reached.until })]),
   ]
 }
@@ -120,7 +127,8 @@ function missing(needs: LevelNeeds, user: User, { demandsVerified }: Known): rea
   const { resetAt } = user.factors
   const isTooLow = isTooWeak(needs, { user, credential: { methods: [] } }) && !hasFactor(user)
   return [
-    ...(demandsVerified && !user.isVerified ? [cause('not_verified')] : []),
+    // A first password by a link also verifies the address.
+    ...(demandsVerified && !user.isVerified && !hasNoWayIn(user) ? [cause('not_verified')] : []),
     ...(hasFactor(user) && resetAt !== null ? [cause('factor_reset', { until: new Date(resetAt) })] : []),
     ...(isTooLow ? [cause('second_factor_missing')] : []),
   ]

@@ -40,7 +40,7 @@ export async function explanationOf(
   const [refusals, limits, onTheWay, lastLoginAt] = await Promise.all([
     refusedLoginsOf(needs, account),
     limitsOf(needs, account, user),
-    onTheWayTo(needs, account, user?.id ?? null),
+    onTheWayTo(needs, account, user),
     user === null ? null : needs.loginTimes.lastLogin(user.id),
   ])
   const { demandsVerified } = needs

@@ -1,6 +1,5 @@
 import type { EmailKey } from '../../domain/email.ts'
 import { factorsSince, noFactors } from '../../domain/factors.ts'
-import type { UserId } from '../../domain/ids.ts'
 import { type OneTimeToken, stands, type TokenPurpose, tokenPurposes } from '../../domain/one-time-token.ts'
 import type { User } from '../../domain/user.ts'
 import { callTypeOf } from '../deliveries/delivery-needs.ts'
@@ -72,7 +71,7 @@ export async function limitsOf(
 }
 
 /** The mail and the events of a user that wait or died, and requests for tokens of the address. */
-export async function onTheWayTo(needs: StateNeeds, account: EmailKey, id: UserId | null): Promise<OnTheWay> {
+export async function onTheWayTo(needs: StateNeeds, account: EmailKey, user: User | null): Promise<OnTheWay> {
   const { outbox, tokenRequests, keyRing, sinkNames } = needs
   const requestIds = new Set([keyRing.requestId('reset_password', account), keyRing.requestId('verify_email', account)])
   const deliveries: Undelivered[] = []
@@ -89,19 +88,21 @@ export async function onTheWayTo(needs: StateNeeds, account: EmailKey, id: UserI
     }
   }
   for (const state of ['dead', 'waiting'] as const satisfies readonly DeliveryState[]) {
-    if (id !== null) {
+    if (user !== null) {
       const events = everyOne((after) => outbox.list(state, pageSize, after))
       await collect(events, ({ event, sink, ...one }) => {
-        if (event.user.id !== id) return null
+        const { id: userId, email } = event.user
+        if (userId !== user.id) return null
         const isSinkOff = sink !== null && !sinkNames.has(sink)
-        return { id: event.id, type: event.type, sink, isSinkOff, state, userId: id, at: event.at, ...one }
+        return { id: event.id, type: event.type, sink, isSinkOff, state, userId, email, at: event.at, ...one }
       })
     }
     const requests = everyOne((after) => tokenRequests.list(state, pageSize, after))
     await collect(requests, ({ request, ...one }) => {
       if (!requestIds.has(request.id)) return null
       const { eventId, purpose, at } = request
-      return { id: eventId, type: callTypeOf[purpose], sink: null, isSinkOff: false, state, at, ...one }
+      const email = user?.email ?? null
+      return { id: eventId, type: callTypeOf[purpose], sink: null, isSinkOff: false, state, email, at, ...one }
     })
   }
   return { deliveries, isComplete }

@@ -10,7 +10,7 @@ const sentences: Readonly<Record<CauseCode, string>> = {
   not_verified:
     'The address is not verified, and a login demands it (requiresVerification). The person asks for the link again, or run user verify <who>.',
   limit_reached:
-    'limits.{limit} was reached{until}. It ends by itself; user show <who> --client <IP address> has the counters.',
+    'limits.{limit} was reached{until}. It ends by itself. If passwords were wrong, a new one by user reset-link <who> lets the person in at once. user show <who> --client <IP address> has the counters.',
   second_factor_wrong:
     'The password was right, and the second factor was wrong{count}. A recovery code helps, or user factors reset <who>.',
   second_factor_asked:
@@ -21,7 +21,9 @@ const sentences: Readonly<Record<CauseCode, string>> = {
   wrong_password:
     'The password was wrong{count}{pause}. The person asks for a link to choose a new one, or run user reset-link <who>.',
   no_password:
-    'There is no password yet, or the person signs in at a provider or by a passkey alone. To give the person one, run user reset-link <who> or user invite <who>.',
+    'There is no password: the person signs in at a provider or by a passkey alone. To give the person one, run user reset-link <who>.',
+  no_way_in:
+    'The person has not chosen a password yet, as after an invitation. Send the link again, which verifies the address, too: user invite <who>.',
   passkey_refused: 'A passkey was refused{count}. It may have been removed here, or be of another domain.',
   provider_not_linked:
     'An account at {provider} has this address and is not linked. Sign in with the password first, then link it.',
@@ -37,7 +39,7 @@ export function sentenceOf({ code, detail, until, count }: Cause): string {
     limit: detail ?? '',
     provider: detail ?? 'a provider',
     until: until === null ? '' : ` until ${until.toISOString()}`,
-    pause: detail === 'passwordsBeforePauses' ? ', and the client has to pause' : '',
+    pause: detail === 'passwordsBeforePauses' ? ', and the client had to pause' : '',
     count: count > 1 ? ` ${count} times` : '',
   }
   return sentences[code].replace(/\{(\w+)\}/g, (_, name) => values[name] ?? '')

@@ -29,7 +29,7 @@ export async function explainLogin(options: OneUser): Promise<ExitCode> {
       ...found,
       user: user && { id: jsonId(user.id), email: user.email, isActive: user.isActive, isVerified: user.isVerified },
       causes: causes.map((cause) => ({ ...cause, text: sentenceOf(cause) })),
-      deliveries: deliveries.map((one) => ({ ...one, userId: one.userId && jsonId(one.userId) })),
+      deliveries: deliveries.map(({ email: _, ...one }) => ({ ...one, userId: one.userId && jsonId(one.userId) })),
     }
     await printed(options, lines.join('\n'), document)
     return 0

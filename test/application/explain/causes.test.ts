@@ -18,8 +18,18 @@ const codes = (...given: Parameters<typeof causes>) => causes(...given).map(({ c
 /** Refusals, the latest first. */
 const refused = (...reasons: readonly RefusedReason[]) =>
   reasons.map((reason, index) => ({ reason, detail: null, at: at(100 - index) }))
-const delivery = (type: 'verification_requested' | 'logged_in', reason: string | null) =>
-  ({ type, reason, state: 'waiting', sink: 'mail', isSinkOff: false, attempts: 1, userId: user.id, at: at(0) }) as never // safe: these fields are read
+const delivery = (type: 'verification_requested' | 'logged_in', reason: string | null, email = user.email) =>
+  ({
+    type,
+    reason,
+    state: 'waiting',
+    sink: 'mail',
+    isSinkOff: false,
+    attempts: 1,
+    userId: user.id,
+    email,
+    at: at(0),
+  }) as never // safe: these fields are read
 
 describe('the causes why somebody cannot log in', () => {
   it('are one at least, and each has a sentence', () => {
@@ -30,6 +40,19 @@ describe('the causes why somebody cannot log in', () => {
       expect(sentence).to.match(/^[A-Z].*\.$|^limits\.x .*\.$/)
       expect(sentence).to.not.match(/[{}]/)
     }
+  })
+
+  it('are for an invited person that the invitation is not accepted, and nothing else', () => {
+    const invited = aUser({ passwordHash: null, isVerified: false, oauthAccounts: [] })
+    expect(codes({ user: invited, refusals: refused('no_password'), demandsVerified: true })).to.deep.equal([
+      'no_way_in',
+    ])
+  })
+
+  it('count wrong passwords, and not the pauses after them', () => {
+    const paused = { reason: 'limit_reached', detail: 'passwordsBeforePauses', at: at(200) } as const
+    const [first] = causes({ refusals: [paused, paused, ...refused('wrong_password', 'wrong_password')] })
+    expect(first).to.include({ code: 'wrong_password', count: 2 })
   })
 
   it('begin with what stands in the way now, and go on with the latest refusals', () => {
@@ -50,7 +73,7 @@ describe('the causes why somebody cannot log in', () => {
   })
 
   it('know the verification that a login demands, and the message that did not arrive', () => {
-    const unverified = aUser({ isVerified: false })
+    const unverified = aUser({ isVerified: false, email: user.email })
     expect(codes({ user: unverified })).to.deep.equal(['nothing_found'])
     expect(codes({ user: unverified, demandsVerified: true })).to.deep.equal(['not_verified'])
     expect(codes({ user: unverified, refusals: refused('not_verified') })).to.deep.equal(['not_verified'])
@@ -59,6 +82,8 @@ describe('the causes why somebody cannot log in', () => {
     expect(codes(known)).to.deep.equal(['mail_failed', 'not_verified'])
     expect(causes(known)[0]).to.include({ detail: '550 no such mailbox' })
     expect(codes({ deliveries: [delivery('verification_requested', null)] })).to.deep.equal(['nothing_found'])
+    const toFormer = [delivery('verification_requested', '550', aUser().email)]
+    expect(codes({ deliveries: toFormer })).to.deep.equal(['nothing_found'])
   })
 
   it('name the limit that is reached, and the factor that the settings demand', () => {

@@ -9,7 +9,7 @@ import { type EventId, parseEventId } from '../../../domain/ids.ts'
 import { Refusal } from '../../../domain/refusal.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { routes } from '../routes.ts'
-import { DeliverySchema, deliveryBody, nullable } from './delivery-body.ts'
+import { DeliverySchema, deliveryBody } from './delivery-body.ts'
 
 /** The state of a tenant for its superusers. */
 export interface Health {
@@ -31,16 +31,8 @@ export interface Use {
 /** The longest list. */
 const most = 100
 
-const ListedSchema = Type.Object(
-  {
-    ...DeliverySchema.properties,
-    email: nullable('string', 'The address of the user. Null for a request that was not tried, or if the user is gone'),
-  },
-  { additionalProperties: false },
-)
-
 const DeliveriesSchema = Type.Object(
-  { items: Type.Array(ListedSchema), has_more: Type.Boolean() },
+  { items: Type.Array(DeliverySchema), has_more: Type.Boolean() },
   { title: 'Deliveries', additionalProperties: false },
 )
 
@@ -85,7 +77,7 @@ const endpoints = [
       const items = []
       for await (const one of listUndelivered.execute({ by })) {
         if (items.length === most) return { status: 200, body: { items, has_more: true } }
-        items.push({ ...deliveryBody(one), email: one.email })
+        items.push(deliveryBody(one))
       }
       return { status: 200, body: { items, has_more: false } }
     },

@@ -14,6 +14,7 @@ export const DeliverySchema = Type.Object(
     is_sink_off: Type.Boolean({ description: 'The settings switch the receiver off, so nothing delivers this' }),
     state: Type.Enum(['dead', 'waiting']),
     user_id: nullable('string', 'Null for a request that was not tried'),
+    email: nullable('string', 'The address of the user. Null for a request that was not tried, or if the user is gone'),
     at: Type.String({ format: 'date-time' }),
     attempts: Type.Integer(),
     reason: nullable('string', 'Of the last failure. It has the message of what a handler threw'),
@@ -23,7 +24,7 @@ export const DeliverySchema = Type.Object(
 )
 
 export function deliveryBody(one: Undelivered) {
-  const { id, type, sink, isSinkOff, state, userId, at, attempts, reason, diedAt } = one
+  const { id, type, sink, isSinkOff, state, userId, email, at, attempts, reason, diedAt } = one
   return {
     id,
     type,
@@ -31,6 +32,7 @@ export function deliveryBody(one: Undelivered) {
     is_sink_off: isSinkOff,
     state,
     user_id: userId && jsonId(userId),
+    email,
     at: at.toISOString(),
     attempts,
     reason,

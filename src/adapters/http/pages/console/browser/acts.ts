@@ -46,6 +46,13 @@ async function perform(act: Act, { id, email }: Found, again: () => Promise<void
   say(done)
 }
 
+/** The value of a field for a time, in the time zone of the person at the screen. */
+function localTime(time: string | null): string {
+  if (time === null) return ''
+  const at = new Date(time)
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}
+
 function actsFor(user: Found, { factors, is_invitable, deactivation, limits }: Details): readonly Act[] {
   const { is_active: isActive, is_verified: isVerified, is_superuser: isSuperuser, email } = user
   const path = person(user.id)
@@ -73,7 +80,7 @@ function actsFor(user: Found, { factors, is_invitable, deactivation, limits }: D
     fields: {
       // Only a reason makes a present deactivation one without an end.
       reason: { label: texts.ask.reason, value: deactivation?.reason ?? '', isRequired: !isActive },
-      until: { label: texts.ask.until, type: 'datetime-local' },
+      until: { label: texts.ask.until, type: 'datetime-local', value: localTime(deactivation?.until ?? null) },
     },
     send: ({ reason = '', until = '' }) =>
       change({

@@ -16,22 +16,18 @@ export interface FoundPage {
   readonly next: string | null
 }
 
-/** Of the details of a person. */
+/** Of `GET /admin/deliveries`, and of the details of a person. */
 export interface Delivery {
   readonly id: string
   readonly type: string
   readonly sink: string | null
   readonly state: 'dead' | 'waiting'
-  readonly user_id?: string | null
+  readonly user_id: string | null
+  /** `null` for a request that was not tried, or if the user is gone. */
+  readonly email: string | null
   readonly at: string
   readonly attempts: number
   readonly reason: string | null
-}
-
-/** Of `GET /admin/deliveries`. */
-export interface Listed extends Delivery {
-  /** `null` for a request that was not tried, or if the user is gone. */
-  readonly email: string | null
 }
 
 export interface Session {

@@ -88,6 +88,7 @@ export function ask<R>(
         cancel.toggleAttribute('disabled', false)
       }
     })
+    form.addEventListener('input', () => fault.replaceChildren()) // it was about the former text
     go.addEventListener('click', (event) => {
       if (event.detail > 1) event.preventDefault() // the second click of the double click that has opened the dialog
     })

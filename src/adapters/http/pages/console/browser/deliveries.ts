@@ -1,4 +1,4 @@
-import type { Delivery, Listed } from './answers.ts'
+import type { Delivery } from './answers.ts'
 import { ask } from './ask.ts'
 import { badge, beginView, button, data, element, filled, rows, say, texts, time } from './page.ts'
 import { linkTo } from './person-marks.ts'
@@ -13,7 +13,7 @@ interface Retried {
 export async function showDeliveries(): Promise<void> {
   const show = beginView()
   const found = await attempt(() =>
-    request<{ items: readonly Listed[]; has_more: boolean }>('GET', '/admin/deliveries'),
+    request<{ items: readonly Delivery[]; has_more: boolean }>('GET', '/admin/deliveries'),
   )
   if (found === null) return show(texts.deliveries.title)
   const list = rows(
@@ -69,7 +69,7 @@ function nothingIfGone(thrown: unknown): Retried {
  * @param again shows the list anew
  * @param owner a link to the person; `null` on the page of the person
  */
-export function deliveryRow(one: Listed, again: () => Promise<void>, owner: HTMLElement | null): HTMLElement {
+export function deliveryRow(one: Delivery, again: () => Promise<void>, owner: HTMLElement | null): HTMLElement {
   const { deliveries, done } = texts
   const events: Readonly<Record<string, string>> = texts.events
   const name = [events[one.type] ?? one.type, ...(one.sink === null ? [] : [one.sink])].join(' → ')

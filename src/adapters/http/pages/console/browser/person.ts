@@ -31,9 +31,7 @@ export async function showPerson(id: string): Promise<void> {
   if (details === 'gone') return show(texts.person.gone, backLink())
   const { user } = details
   const again = (): Promise<void> => showPerson(id)
-  const onTheWay = details.deliveries
-    .filter(isLate)
-    .map((one) => deliveryRow({ ...one, email: user.email }, again, null))
+  const onTheWay = details.deliveries.filter(isLate).map((one) => deliveryRow(one, again, null))
   show(
     data(user.email),
     element('p', { class: 'line' }, backLink(), badges(user)),

@@ -10,20 +10,35 @@ export function whySection({ causes }: Explanation): HTMLElement {
 
 function sentenceOf({ code, text, detail, until, count }: Explanation['causes'][number]): string {
   const sentences: Readonly<Record<string, string>> = texts.causes
+  const limits: Readonly<Record<string, string>> = texts.limits
   return filled(sentences[code] ?? text, {
     detail: detail === null ? '' : ` (${detail})`,
-    limit: detail ?? '',
+    limit: limits[detail ?? ''] ?? detail ?? '',
     provider: detail ?? '?',
     until: until === null ? '' : filled(texts.person.ends, { time: time(until) }),
     count: count > 1 ? ` (${count}×)` : '',
   })
 }
 
+type Refused = Explanation['refused_logins'][number]
+
+/** One for those that follow each other with the same reason, at the time of the latest. */
+function grouped(all: readonly Refused[]): readonly (Refused & { readonly count: number })[] {
+  const groups: (Refused & { count: number })[] = []
+  for (const one of all) {
+    const last = groups.at(-1)
+    if (last?.reason === one.reason && last.detail === one.detail) last.count++
+    else groups.push({ ...one, count: 1 })
+  }
+  return groups
+}
+
 /** The refused logins and the limits that the explanation rests on. */
 export function proofs({ refused_logins: refused, limits }: Explanation): readonly HTMLElement[] {
   const reasons: Readonly<Record<string, string>> = texts.reasons
   const methods: Readonly<Record<string, string>> = texts.methods
-  const refusals = refused.map(({ at, reason, detail }) =>
+  const names: Readonly<Record<string, string>> = texts.limits
+  const refusals = grouped(refused).map(({ at, reason, detail, count }) =>
     element(
       'li',
       {},
@@ -31,12 +46,12 @@ export function proofs({ refused_logins: refused, limits }: Explanation): readon
         'div',
         {},
         reasons[reason] ?? reason,
-        ...(detail === null ? [] : [' ', data(`(${methods[detail] ?? detail})`)]),
+        ...(detail === null ? [] : [' ', data(`(${methods[detail] ?? names[detail] ?? detail})`)]),
+        ...(count > 1 ? [` ${count}×`] : []),
       ),
       element('span', { class: 'hint' }, time(at)),
     ),
   )
-  const names: Readonly<Record<string, string>> = texts.limits
   const used = limits.map((one) =>
     element(
       'li',

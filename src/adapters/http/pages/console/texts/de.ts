@@ -89,7 +89,7 @@ export const de: Texts = {
     refusals: 'Abgelehnte Anmeldungen des letzten Tages',
     noRefusals: 'Keine.',
     limits: 'Limits, die jetzt zählen',
-    noLimits: 'Keine ist angebrochen.',
+    noLimits: 'Keines.',
     ofDevices: ' (bekannte Browser)',
     reached: 'erreicht',
     tokens: 'Offene Links',
@@ -105,7 +105,8 @@ export const de: Texts = {
       'Eine Nachricht an diese Person wurde nicht zugestellt{detail}. Wenn der Server die Adresse ablehnt, ist sie hier falsch. Sonst bringen Sie den Mailversand in Ordnung: Was wartet, wird dann von selbst gesendet, und was aufgegeben ist, können Sie noch einmal versuchen.',
     not_verified:
       'Die Adresse ist nicht bestätigt, und die Anmeldung verlangt das. Senden Sie den Link noch einmal, oder markieren Sie die Adresse als bestätigt.',
-    limit_reached: 'limits.{limit} wurde erreicht und endet von selbst. {until}',
+    limit_reached:
+      'Ein Limit wurde erreicht: {limit}. {until} Wenn Passwörter falsch waren, hilft ein Link für ein neues sofort.',
     second_factor_wrong:
       'Das Passwort stimmte, und der zweite Faktor war falsch{count}. Ein Wiederherstellungscode hilft, oder ein Zurücksetzen der Faktoren.',
     second_factor_asked:
@@ -115,7 +116,9 @@ export const de: Texts = {
       'Die Einstellungen verlangen von dieser Person einen zweiten Faktor, und sie hat keinen. Nach der Anmeldung kann sie nur einen hinzufügen.',
     wrong_password: 'Das Passwort war falsch{count}. Senden Sie einen Link für ein neues.',
     no_password:
-      'Es gibt noch kein Passwort, oder die Person meldet sich nur bei einem Anbieter oder mit einem Passkey an. Senden Sie eine Einladung oder einen Link, um eines zu wählen.',
+      'Es gibt kein Passwort: Die Person meldet sich nur bei einem Anbieter oder mit einem Passkey an. Senden Sie einen Link, um eines zu wählen.',
+    no_way_in:
+      'Die Person hat noch kein Passwort gewählt, etwa nach einer Einladung. Senden Sie die Einladung noch einmal: Sie bestätigt auch die Adresse.',
     passkey_refused:
       'Ein Passkey wurde abgelehnt{count}. Vielleicht ist er hier entfernt, oder er gehört zu einer anderen Domain.',
     provider_not_linked:
@@ -130,7 +133,7 @@ export const de: Texts = {
     unknown_address: 'niemand hat die Adresse',
     inactive: 'gesperrt',
     not_verified: 'Adresse nicht bestätigt',
-    limit_reached: 'eine Grenze war erreicht',
+    limit_reached: 'ein Limit war erreicht',
     unavailable: 'der Dienst war überlastet',
     second_factor_asked: 'nach dem zweiten Faktor gefragt, wie bei jeder Anmeldung mit einem',
     second_factor_wrong: 'falscher zweiter Faktor',
@@ -206,8 +209,9 @@ export const de: Texts = {
     sendReset:
       'Ein Link für {email} wird gesendet, höchstens einer in der Minute. Wenn er nicht ankommt, sagt „Mail und Ereignisse“, warum.',
     invite: 'Die Einladung für {email} wird gesendet. Wenn sie nicht ankommt, sagt „Mail und Ereignisse“, warum.',
-    changeAddress: 'Die Adresse von {email} ist geändert.',
-    retriedAll: 'Wieder zuzustellen: {due}. Zu alt: {expired}. Empfänger ausgeschaltet: {off}.',
+    changeAddress:
+      'Die Adresse von {email} ist geändert. Links, die dorthin gesendet wurden, funktionieren nicht mehr.',
+    retriedAll: 'Noch einmal versucht: {due}. Zu alt: {expired}. Empfänger ausgeschaltet: {off}.',
     endLogins: 'Alle Anmeldungen von {email} sind beendet.',
     endSession: 'Die Anmeldung ist beendet.',
     resetFactors: 'Das Zurücksetzen hat begonnen. {email} bekommt eine Nachricht.',
@@ -216,7 +220,7 @@ export const de: Texts = {
     makeSuperuser: '{email} ist Superuser.',
     unmakeSuperuser: '{email} ist kein Superuser mehr.',
     delete: '{email} ist gelöscht.',
-    retried: 'Es wird wieder zugestellt.',
+    retried: 'Es wird noch einmal versucht. Sehen Sie gleich nach, was daraus wurde.',
     expired: 'Es wurde nicht gesendet: Es ist zu alt. Die Person muss noch einmal fragen.',
     sinkOff: 'Es wurde nicht gesendet: Der Empfänger ist in den Einstellungen ausgeschaltet.',
     discarded: 'Es ist verworfen.',

@@ -106,7 +106,8 @@ export const en = {
       'A message to this person was not delivered{detail}. If the server refused the address, it is wrong here. Otherwise mend the mail: what waits is then sent by itself, and what was given up can be tried again.',
     not_verified:
       'The address is not verified, and the login demands it. Send the link again, or mark the address as verified.',
-    limit_reached: 'limits.{limit} was reached, and ends by itself. {until}',
+    limit_reached:
+      'A limit was reached: {limit}. {until} If passwords were wrong, a link for a new one lets the person in at once.',
     second_factor_wrong:
       'The password was right, and the second factor was wrong{count}. A recovery code helps, or a reset of the factors.',
     second_factor_asked:
@@ -116,7 +117,9 @@ export const en = {
       'The settings demand a second factor of this person, who has none. After the login, only adding one is open.',
     wrong_password: 'The password was wrong{count}. Send a link for a new one.',
     no_password:
-      'There is no password yet, or the person signs in at a provider or by a passkey alone. Send an invitation or a link to choose one.',
+      'There is no password: the person signs in at a provider or by a passkey alone. Send a link to choose one.',
+    no_way_in:
+      'The person has not chosen a password yet, as after an invitation. Send the invitation again: it verifies the address, too.',
     passkey_refused: 'A passkey was refused{count}. It may have been removed here, or be of another domain.',
     provider_not_linked:
       'An account at {provider} has this address and is not linked. Sign in with the password first, then link it.',
@@ -207,8 +210,8 @@ export const en = {
     sendReset:
       'A link for {email} is being sent, at most one a minute. If it does not arrive, “Mail and events” tells why.',
     invite: 'The invitation for {email} is being sent. If it does not arrive, “Mail and events” tells why.',
-    changeAddress: 'The address of {email} is changed.',
-    retriedAll: 'Due again: {due}. Too old: {expired}. Receiver switched off: {off}.',
+    changeAddress: 'The address of {email} is changed. Links that were sent to it no longer work.',
+    retriedAll: 'Being tried again: {due}. Too old: {expired}. Receiver switched off: {off}.',
     endLogins: 'All logins of {email} are ended.',
     endSession: 'The login is ended.',
     resetFactors: 'The reset has begun. {email} gets a message.',
@@ -217,7 +220,7 @@ export const en = {
     makeSuperuser: '{email} is a superuser.',
     unmakeSuperuser: '{email} is no superuser any more.',
     delete: '{email} is deleted.',
-    retried: 'It is due again.',
+    retried: 'It is being tried again. Look in a moment what became of it.',
     expired: 'It was not sent: it is too old. The person has to ask again.',
     sinkOff: 'It was not sent: its receiver is switched off in the settings.',
     discarded: 'It is discarded.',
