@@ -52,8 +52,9 @@ describe('portcullis user and storage, with fields of the deployer’s own', () 
     expect(duplicates.out).to.match(/^\S+\tgrace@example\.com\thandle\tanother user has this value\n$/)
     await refusesToStart()
 
-    expect((await run('user', 'set-field', 'grace@example.com', 'handle', 'Grace')).code).to.equal(0)
+    expect((await run('user', 'set-field', 'grace@example.com', 'handle', 'Amazing Grace')).code).to.equal(0)
     expect((await run('storage', 'fields')).code).to.equal(0)
+    expect((await run('user', 'list', '--search', 'zing G')).out).to.match(/^\S+\tgrace@example\.com\t.*\n$/)
     const service = await spawnService({}, folder)
     const json = { email: 'new@example.com', password: goodPassword, handle: 'JOAN' }
     const { status, body } = await call(service.url, 'POST', '/auth/register', { json })

@@ -14,8 +14,8 @@ export class ListUsers {
   }
 
   /**
-   * @param input.search part of the address or of a unique field, in any case. It is compared with each user, so a search in a million users
-   * takes seconds.
+   * @param input.search part of the address or of a unique field, in any case. It is compared with each user, so a search in
+   * a million users takes seconds.
    * @param input.after the last user of an earlier list
    */
   async *execute(input: { search?: string; after?: UserId | null } = {}): AsyncGenerator<User> {
