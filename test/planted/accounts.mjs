@@ -205,7 +205,7 @@ export default [
   {
     title: 'a pause hides the wrong password behind it',
     file: 'src/application/explain/causes.ts',
-    text: "return detail === 'passwordsBeforePauses' ? 'wrong_password' : causeOf[reason]",
+    text: "return detail === pause ? 'wrong_password' : causeOf[reason]",
     replacement: 'return causeOf[reason]',
     tests: ['test/http/explain-login.test.ts'],
   },

@@ -174,7 +174,7 @@ export default [
   },
   {
     title: 'a time without a zone is one of the zone of the server',
-    file: 'src/adapters/http/pipeline/validate.ts',
+    file: 'src/lib/rfc3339.ts',
     text: '(?:[Zz]|[+-]\\d{2}:\\d{2})$',
     replacement: '(?:[Zz]|[+-]\\d{2}:\\d{2})?$',
     tests: deactivation,
