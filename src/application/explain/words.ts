@@ -6,7 +6,7 @@ const sentences: Readonly<Record<CauseCode, string>> = {
     'Nobody has this address. The person may have another one here: user list --search <part of the address>.',
   inactive: 'The account is disabled{until}{detail}. If the person may log in, enable it: user enable <who>.',
   mail_failed:
-    'A message with a link was not delivered{detail}. If the server refused the address (RCPT TO), correct it: user set-email <who> <address>. Otherwise mend mail.url, try it by mail test --to <address>, then run events retry --all. What still waits is tried again by itself.',
+    'A message with a link was not delivered{detail}. If the server refused the address (RCPT TO), correct it by user set-email <who> <address>, and send the link again. Otherwise mend mail.url, try it by mail test --to <address>, then run events retry --all. What still waits is tried again by itself.',
   not_verified:
     'The address is not verified, and a login demands it (requiresVerification). The person asks for the link again, or run user verify <who>.',
   limit_reached:

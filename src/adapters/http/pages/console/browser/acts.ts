@@ -53,10 +53,12 @@ function localTime(time: string | null): string {
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }
 
-function actsFor(user: Found, { factors, is_invitable, deactivation, limits }: Details): readonly Act[] {
+function actsFor(user: Found, { factors, is_invitable, deactivation, limits, causes }: Details): readonly Act[] {
   const { is_active: isActive, is_verified: isVerified, is_superuser: isSuperuser, email } = user
   const path = person(user.id)
   const change = (json: object) => request('PATCH', path, { json })
+  // The invitation of somebody without a password verifies the address, too.
+  const hasWayIn = causes.every(({ code }) => code !== 'no_way_in')
   const hasFactor = factors.totp !== null || factors.passkeys.length > 0
   /** The route answers the same if it sends nothing, because it is that of everybody. */
   const sendLink = async (purpose: string, route: string): Promise<unknown> => {
@@ -101,7 +103,7 @@ function actsFor(user: Found, { factors, is_invitable, deactivation, limits }: D
       ? [{ name: 'invite', send: () => request('POST', `${path}/invite`) } as const]
       : []),
     ...(site.resetPassword !== null && isActive ? [sendReset] : []),
-    ...(site.verify !== null && isActive && !isVerified ? [sendVerification] : []),
+    ...(site.verify !== null && isActive && !isVerified && hasWayIn ? [sendVerification] : []),
     ...(isVerified ? [] : [{ name: 'verify', send: () => change({ is_verified: true }) } as const]),
     {
       name: 'changeAddress',

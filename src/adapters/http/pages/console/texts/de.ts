@@ -102,7 +102,7 @@ export const de: Texts = {
       'Niemand hat diese Adresse. Suchen Sie nach dem Anfang des Namens: Vielleicht hat die Person hier eine andere Adresse.',
     inactive: 'Das Konto ist gesperrt{detail}. {until} Aktivieren Sie es, wenn die Person hinein darf.',
     mail_failed:
-      'Eine Nachricht an diese Person wurde nicht zugestellt{detail}. Wenn der Server die Adresse ablehnt, ist sie hier falsch. Sonst bringen Sie den Mailversand in Ordnung: Was wartet, wird dann von selbst gesendet, und was aufgegeben ist, können Sie noch einmal versuchen.',
+      'Eine Nachricht an diese Person wurde nicht zugestellt{detail}. Wenn der Server die Adresse ablehnt, ändern Sie sie, und senden Sie den Link noch einmal. Sonst bringen Sie den Mailversand in Ordnung: Was wartet, wird dann von selbst gesendet, und was aufgegeben ist, können Sie noch einmal versuchen.',
     not_verified:
       'Die Adresse ist nicht bestätigt, und die Anmeldung verlangt das. Senden Sie den Link noch einmal, oder markieren Sie die Adresse als bestätigt.',
     limit_reached:

@@ -103,7 +103,7 @@ export const en = {
       'Nobody has this address. Search for the beginning of the name: the person may have another address here.',
     inactive: 'The account is deactivated{detail}. {until} Activate it, if it should work.',
     mail_failed:
-      'A message to this person was not delivered{detail}. If the server refused the address, it is wrong here. Otherwise mend the mail: what waits is then sent by itself, and what was given up can be tried again.',
+      'A message to this person was not delivered{detail}. If the server refused the address, change it, and send the link again. Otherwise mend the mail: what waits is then sent by itself, and what was given up can be tried again.',
     not_verified:
       'The address is not verified, and the login demands it. Send the link again, or mark the address as verified.',
     limit_reached:
