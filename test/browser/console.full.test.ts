@@ -216,7 +216,7 @@ describe('the console in a browser', () => {
       await page.route(`**/users/${id}`, (route) => route.fulfill({ status: 200, ...answer }))
       await button(en.acts.verify).click()
       await page.locator('dialog button[type=submit]').click()
-      await page.locator('dialog .fault', { hasText: en.unreachable }).waitFor()
+      await page.locator('dialog .fault', { hasText: en.unclear }).waitFor()
       await page.keyboard.press('Escape')
       await page.unroute(`**/users/${id}`)
     }

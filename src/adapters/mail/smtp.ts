@@ -103,13 +103,16 @@ function enhancedStatus(response = ''): string {
 /** An address, a link, or as long as a token. */
 const quoted = /[@<>=]|:\/\/|\S{20}/
 
-/** The words after the codes, without those that may quote the recipient or the message, which has links with tokens. */
+/** The words after the codes, without those that name the recipient or may be of a link. */
 function wordsOf(response = '', to: Email): string {
-  const ofRecipient = to.toLowerCase().split('@')
-  const bare = (word: string): string => word.toLowerCase().replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')
+  const partsOf = (text: string): string[] => text.toLowerCase().split(/[^\p{L}\p{N}]+/u)
+  const [local = '', domain = ''] = to.toLowerCase().split('@')
+  const ofRecipient = new Set(partsOf(local).filter((part) => part !== ''))
+  const namesRecipient = (word: string): boolean =>
+    word.toLowerCase().includes(domain) || partsOf(word).some((part) => ofRecipient.has(part))
   return response
     .replace(/^\d{3}[ -](\d\.\d{1,3}\.\d{1,3}\b)?/gm, '')
     .split(/\s+/)
-    .filter((word) => word !== '' && !quoted.test(word) && !ofRecipient.includes(bare(word)))
+    .filter((word) => word !== '' && !quoted.test(word) && !namesRecipient(word))
     .join(' ')
 }

@@ -32,9 +32,10 @@ export const uncountedSeconds = 5
 /** The id that is remembered for `restSeconds` after a delivery to an address. */
 export const restId = (requestId: string): string => `served:${requestId}`
 
-/** Whether handlers get a token with the event. */
-export const handsOutToken = ({ type }: AccountEvent): boolean =>
-  type === 'verification_requested' || type === 'invited' || type === 'factor_reset_started'
+export const handsOutToken = ({ type }: AccountEvent): boolean => type === 'verification_requested'
+
+/** Whether a superuser sends a link by the event: nobody asks again for the message. */
+export const sendsLink = ({ type }: AccountEvent): boolean => type === 'invited' || type === 'factor_reset_started'
 
 /** Whether the token of an event would have expired, so that no delivery of it makes a call. */
 export function isTooOld(event: AccountEvent, verifySeconds: number, now: Date): boolean {

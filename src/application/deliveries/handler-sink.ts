@@ -56,10 +56,11 @@ export class HandlerSink implements Sink {
     const { id: eventId, requestId, languages, at, by = nobody, ...own } = event
     const context = { eventId, requestId, languages, by, tenant: this.#needs.tenant, at }
     if (own.type === 'factor_reset_started') {
-      const token = await this.#tokenToKeepFactors(own.removesAt, eventId, userId)
-      if (token === null) return
+      const kept = await this.#tokenToKeepFactors(own.removesAt, eventId, userId)
+      if (kept === null) return
+      const { token, email } = kept
       const removesAt = new Date(own.removesAt)
-      return await this.#call({ type: own.type, user: own.user, token, removesAt, context })
+      return await this.#call({ type: own.type, user: { ...own.user, email }, token, removesAt, context })
     }
     if (own.type === 'invited') {
       const issued = await this.#invitation({ ...own, eventId, at }, userId)
@@ -100,13 +101,14 @@ export class HandlerSink implements Sink {
     return await issueToken(this.#needs, { purpose, user, fact: factOf(purpose, user), eventId, isRepeated: false })
   }
 
-  /** `null` if the reset has ended meanwhile. */
-  async #tokenToKeepFactors(resetAt: number, eventId: EventId, userId: UserId): Promise<string | null> {
+  /** The link goes to the present address, to which its token is bound. `null` if the reset has ended meanwhile. */
+  async #tokenToKeepFactors(resetAt: number, eventId: EventId, userId: UserId) {
     const user = await this.#needs.users.find(userId)
     if (user?.factors.resetAt !== resetAt) return null
     const fact = { email: emailKey(user.email), resetAt }
     const issue = { purpose: 'keep_factors', user, fact, eventId, isRepeated: true } as const
-    return (await issueToken(this.#needs, issue)).token
+    const { token } = await issueToken(this.#needs, issue)
+    return { token, email: user.email }
   }
 
   /**

@@ -1,10 +1,18 @@
-import { type AccountEvent, accountEventTypes } from '../../domain/events.ts'
+import { accountEventTypes } from '../../domain/events.ts'
 import type { RequestPurpose } from '../../domain/one-time-token.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import type { DueWork } from '../ports/due-work.ts'
 import { isFinal } from '../ports/event-handlers.ts'
+import { MailFailed } from '../ports/mailer.ts'
 import type { LeasedEvent, Outbox, SinksOf } from '../ports/stores/outbox.ts'
-import { type DeliveryNeeds, defaultLeaseSeconds, handsOutToken, isTooOld, uncountedSeconds } from './delivery-needs.ts'
+import {
+  type DeliveryNeeds,
+  defaultLeaseSeconds,
+  handsOutToken,
+  isTooOld,
+  sendsLink,
+  uncountedSeconds,
+} from './delivery-needs.ts'
 import { problemOf, reasonOf, retryAt } from './delivery-problem.ts'
 import type { Sink } from './sink.ts'
 import { TaskQueue } from './task-queue.ts'
@@ -29,14 +37,11 @@ const maxRetrySeconds = 300
 /** People wait for the message with their token. */
 const maxTokenRetrySeconds = 60
 
-/** The limit of attempts. A message with a link is tried for a day or two, or until the link would no longer work. */
-const attemptsOf = (event: AccountEvent): number => (handsOutToken(event) ? 2880 : maxAttempts)
-
 /**
  * Distributes events to the queues of their sinks, and delivers them at least once, to each sink in the order of writing for
  * each user. A failing delivery holds back the later ones of its user and sink until it succeeds or becomes a dead letter. It
  * does so at once if the failure is final, otherwise after ten attempts. A delivery that hands out a token is tried until the
- * token would have expired. Attempts during an outage of a store do not count. Each sink has slots of its own, so that one
+ * token would have expired, an invitation while the mail server fails. Attempts during an outage of a store do not count. Each sink has slots of its own, so that one
  * that hangs delays no other.
  */
 export class RelayEvents implements DueWork {
@@ -105,12 +110,12 @@ export class RelayEvents implements DueWork {
     const { outbox, clock, report } = this.#needs
     const stopRenewing = this.#keepRenewing(lease)
     try {
-      if (lease.attempts > attemptsOf(lease.event)) {
+      if (lease.attempts > maxAttempts && !handsOutToken(lease.event) && !sendsLink(lease.event)) {
         // The last attempt has no recorded result, so the event may have killed the process.
         await outbox.bury(
           lease,
           clock(),
-          `${attemptsOf(lease.event)} attempts left no result: the process may have died in the handler`,
+          `${maxAttempts} attempts left no result: the process may have died in the handler`,
         )
         report(problemOf(deliveryOf(lease), 'buried', new Unfinished()))
       } else {
@@ -136,7 +141,7 @@ export class RelayEvents implements DueWork {
       }
       const maxSeconds = handsOutToken(lease.event) ? maxTokenRetrySeconds : maxRetrySeconds
       const again = retryAt(clock(), lease.attempts, maxSeconds, random)
-      if (!isFinal(error) && this.#mayRepeat(lease, again)) {
+      if (!isFinal(error) && this.#mayRepeat(lease, again, error)) {
         await outbox.postpone(lease, again, reasonOf(error))
         report(problemOf(deliveryOf(lease), 'postponed', error))
       } else {
@@ -148,8 +153,11 @@ export class RelayEvents implements DueWork {
     await outbox.settle(lease)
   }
 
-  #mayRepeat({ event, attempts }: LeasedEvent, at: Date): boolean {
-    return attempts < attemptsOf(event) && !isTooOld(event, this.#needs.lifetimes.verify_email, at)
+  /** While the mail server fails, an invitation is tried as long as its link works; a handler that fails may never succeed. */
+  #mayRepeat({ event, attempts }: LeasedEvent, at: Date, error: unknown): boolean {
+    const isForLink = handsOutToken(event) || (sendsLink(event) && error instanceof MailFailed)
+    if (!isForLink) return attempts < maxAttempts
+    return !isTooOld(event, this.#needs.lifetimes.verify_email, at)
   }
 
   /** After a fault the lease is still valid, and the next renewal may succeed. */

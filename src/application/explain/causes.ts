@@ -11,6 +11,7 @@ export const causeCodes = [
   'no_account',
   'inactive',
   'mail_failed',
+  'mail_waits',
   'not_verified',
   'limit_reached',
   'second_factor_wrong',
@@ -112,7 +113,9 @@ function standing(user: User, { limits, deliveries }: Known): readonly Cause[] {
   const reached = limits.find(({ isReached, purpose }) => isReached && purpose === null)
   return [
     ...(user.isActive ? [] : [cause('inactive', { detail: user.inactiveReason, until: user.inactiveUntil })]),
-    ...(failed === undefined ? [] : [cause('mail_failed', { detail: failed.reason })]),
+    ...(failed === undefined
+      ? []
+      : [cause(failed.state === 'dead' ? 'mail_failed' : 'mail_waits', { detail: failed.reason })]),
     ...(hasNoWayIn(user) ? [cause('no_way_in')] : []),
     ...(reached === undefined ? [] : [cause('limit_reached', { detail: reached.limit, until: reached.until })]),
   ]

@@ -6,11 +6,13 @@ const sentences: Readonly<Record<CauseCode, string>> = {
     'Nobody has this address. The person may have another one here: user list --search <part of the address>.',
   inactive: 'The account is disabled{until}{detail}. If the person may log in, enable it: user enable <who>.',
   mail_failed:
-    'A message with a link was not delivered{detail}. If the server refused the address (RCPT TO), correct it by user set-email <who> <address>, and send the link again. Otherwise mend mail.url, try it by mail test --to <address>, then run events retry --all. What still waits is tried again by itself.',
+    'A message with a link was not delivered{detail}. If the server refused the address (RCPT TO), correct it by user set-email <who> <address>, and send the link again. Otherwise mend mail.url, try it by mail test --to <address>, then run events retry --all.',
+  mail_waits:
+    'A message with a link waits, because the server has not taken it yet{detail}. It is tried again by itself. If that goes on, try the server by mail test --to <address>.',
   not_verified:
     'The address is not verified, and a login demands it (requiresVerification). The person asks for the link again, or run user verify <who>.',
   limit_reached:
-    'limits.{limit} was reached{until}. It ends by itself. If passwords were wrong, a new one by user reset-link <who> lets the person in at once. user show <who> --client <IP address> has the counters.',
+    'limits.{limit} was reached{until}. It ends by itself; user show <who> --client <IP address> has the counters.',
   second_factor_wrong:
     'The password was right, and the second factor was wrong{count}. A recovery code helps, or user factors reset <who>.',
   second_factor_asked:

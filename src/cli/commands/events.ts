@@ -45,7 +45,11 @@ export async function retryEvents(options: GlobalOptions & Selection & { readonl
     const { due, expired, off } = await retryDeliveries.execute({ by: command, wanted, requestId: randomUUID() })
     const lines = [
       ...(due > 0 ? [`${due} due again: a running service or worker delivers them within seconds`] : []),
-      ...(expired > 0 ? [`${expired} not sent: too old for a token, so the user has to ask again`] : []),
+      ...(expired > 0
+        ? [
+            `${expired} not sent, because their links would no longer work: send new ones, or let the users ask for them`,
+          ]
+        : []),
     ]
     if (lines.length > 0 || options.json) {
       await printed(options, lines.join('\n'), { due, expired, off: Object.fromEntries(off) })

@@ -31,7 +31,8 @@ export async function disableUser(
   const textOf = (user: User, former: User): string => {
     const isSame = former.inactiveUntil?.getTime() === user.inactiveUntil?.getTime()
     const isNew = former.isActive || !isSame || former.inactiveReason !== user.inactiveReason
-    const end = user.inactiveUntil === null ? '' : ` until ${user.inactiveUntil.toISOString()}`
+    const noEnd = former.inactiveUntil === null ? '' : ', without an end,'
+    const end = user.inactiveUntil === null ? noEnd : ` until ${user.inactiveUntil.toISOString()}`
     if (isNew) return `${user.email} is disabled${end} now`
     const hint = user.inactiveUntil === null ? '' : '. With --reason and without --until, it has no end'
     return `${user.email} was disabled${end} already: nothing changed${hint}`

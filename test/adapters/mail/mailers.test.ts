@@ -163,7 +163,12 @@ describe('a message by SMTP', () => {
     const replies = [
       [{ onRecipient: () => ({ status: 550, text }) }, 'RCPT TO: 550 5.1.1', 'nobody', true],
       [{ onMessage: () => ({ status: 554, text: `5.7.1 ${link}` }) }, 'DATA: 554 5.7.1', 'Blocked: here', true],
-      [{ onRecipient: () => ({ status: 450, text: '4.2.1 "Grace" is away' }) }, 'RCPT TO: 450 4.2.1', 'is away', false],
+      [
+        { onRecipient: () => ({ status: 450, text: '4.2.1 "Grace" (user.grace) is away' }) },
+        'RCPT TO: 450 4.2.1',
+        'is away',
+        false,
+      ],
       [{ onMessage: () => ({ status: 451, text: 'later' }) }, 'DATA: 451', 'later', false],
     ] as const
     for (const [behaviour, where, words, isFinal] of replies) {

@@ -3,7 +3,7 @@ import { HandlerSink } from '../../../src/application/deliveries/handler-sink.ts
 import { RelayEvents } from '../../../src/application/deliveries/relay-events.ts'
 import { runDue } from '../../../src/application/deliveries/run-due.ts'
 import { HandlerFailed } from '../../../src/application/ports/event-handlers.ts'
-import { MailRefused } from '../../../src/application/ports/mailer.ts'
+import { MailFailed, MailRefused } from '../../../src/application/ports/mailer.ts'
 import { type Actor, nobody } from '../../../src/domain/actor.ts'
 import { accountEvent } from '../../../src/domain/events.ts'
 import { inviteSeconds } from '../../../src/domain/one-time-token.ts'
@@ -158,19 +158,33 @@ describe('RelayEvents', () => {
     expect(calls.at(-1)?.context.eventId).to.equal(event.id)
   })
 
-  it('tries the message of an invitation as long as its link works, and for a day at least', async () => {
-    const { users, relay, outbox, calls, clock } = await setUp(recording(fail))
+  it('tries an invitation as long as its link works while the mail server fails, and ten times for another fault', async () => {
+    let thrown: Error = new MailFailed('CONN: ECONNREFUSED')
+    const eventHandlers = recording(() => {
+      throw thrown
+    })
+    const { users, relay, outbox, calls, clock } = await setUp(eventHandlers)
     const user = aUser({ passwordHash: null })
     await users.insert(user, [accountEvent('invited', user, metadataAt(clock()))])
     for (let attempt = 1; attempt <= 15; attempt++) {
       await runDue(relay)
-      clock.advance(60)
+      clock.advance(300)
     }
     expect(calls.map(({ type }) => type)).to.deep.equal(Array(15).fill('invited'))
     expect(await deadLetters(outbox)).to.deep.equal([])
-    clock.advance(inviteSeconds - 15 * 60 - 1)
+    clock.advance(inviteSeconds - 15 * 300 - 1)
     await runDue(relay)
     expect(await deadLetters(outbox)).to.have.lengthOf(1)
+
+    thrown = new HandlerFailed('TypeError', 'no')
+    calls.length = 0
+    const other = aUser({ passwordHash: null })
+    await users.insert(other, [accountEvent('invited', other, metadataAt(clock()))])
+    for (let attempt = 1; attempt <= 15; attempt++) {
+      await runDue(relay)
+      clock.advance(300)
+    }
+    expect(calls).to.have.lengthOf(10)
   })
 
   it('makes an event a dead letter at once when its failure is final', async () => {

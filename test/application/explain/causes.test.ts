@@ -22,7 +22,7 @@ const delivery = (type: 'verification_requested' | 'logged_in', reason: string |
   ({
     type,
     reason,
-    state: 'waiting',
+    state: 'dead',
     sink: 'mail',
     isSinkOff: false,
     attempts: 1,
@@ -82,6 +82,8 @@ describe('the causes why somebody cannot log in', () => {
     expect(codes(known)).to.deep.equal(['mail_failed', 'not_verified'])
     expect(causes(known)[0]).to.include({ detail: '550 no such mailbox' })
     expect(codes({ deliveries: [delivery('verification_requested', null)] })).to.deep.equal(['nothing_found'])
+    const waiting = { ...(delivery('verification_requested', '451') as object), state: 'waiting' } as never // safe: as the others
+    expect(codes({ deliveries: [waiting] })).to.deep.equal(['mail_waits'])
     const toFormer = [delivery('verification_requested', '550', aUser().email)]
     expect(codes({ deliveries: toFormer })).to.deep.equal(['nothing_found'])
   })

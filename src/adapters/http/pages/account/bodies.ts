@@ -60,7 +60,7 @@ ${links([link('sign-in', texts.forgot.signIn)])}
     content: html`<div id="step">
 ${form(texts.reset.button, [username, newPassword(texts.newPassword, texts, minPasswordLength)])}
 ${paste(texts)}
-${links([link('forgot', texts.reset.again)])}
+${links([link('forgot', texts.reset.again), link('sign-in', texts.forgot.signIn)])}
 </div>`,
   }),
 

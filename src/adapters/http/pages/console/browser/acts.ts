@@ -62,9 +62,14 @@ function actsFor(user: Found, { factors, is_invitable, deactivation, limits, cau
   const hasFactor = factors.totp !== null || factors.passkeys.length > 0
   /** The route answers the same if it sends nothing, because it is that of everybody. */
   const sendLink = async (purpose: string, route: string): Promise<unknown> => {
-    const reached = limits.find((one) => one.purpose === purpose && one.is_reached)
+    const reached = limits.find(
+      (one) =>
+        one.purpose === purpose && one.of === 'strangers' && one.is_reached && Date.parse(one.until) > Date.now(),
+    )
     if (reached !== undefined) {
-      throw new Problem(0, '', filled(texts.ask.noMoreLinks, { time: time(reached.until) }))
+      const { noMoreLinks, resetLink } = texts.ask
+      const text = filled(noMoreLinks, { time: time(reached.until) })
+      throw new Problem(0, '', purpose === 'reset_password' ? `${text} ${resetLink}` : text)
     }
     return await request('POST', route, { json: { email } })
   }
@@ -102,7 +107,7 @@ function actsFor(user: Found, { factors, is_invitable, deactivation, limits, cau
     ...(site.canInvite && isActive && is_invitable
       ? [{ name: 'invite', send: () => request('POST', `${path}/invite`) } as const]
       : []),
-    ...(site.resetPassword !== null && isActive ? [sendReset] : []),
+    ...(site.resetPassword !== null && isActive && (hasWayIn || !site.canInvite) ? [sendReset] : []),
     ...(site.verify !== null && isActive && !isVerified && hasWayIn ? [sendVerification] : []),
     ...(isVerified ? [] : [{ name: 'verify', send: () => change({ is_verified: true }) } as const]),
     {

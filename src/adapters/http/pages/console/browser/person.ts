@@ -52,8 +52,8 @@ export async function showPerson(id: string): Promise<void> {
 }
 
 /** A delivery that waits less than a minute for its first attempt is no news: each act and look-up has events. */
-const isLate = ({ state, attempts, at }: Delivery): boolean =>
-  state === 'dead' || attempts > 0 || Date.now() - Date.parse(at) > 60_000
+const isLate = ({ state, reason, at }: Delivery): boolean =>
+  state === 'dead' || reason !== null || Date.now() - Date.parse(at) > 60_000
 
 async function load(id: string): Promise<Details | 'gone'> {
   try {

@@ -28,14 +28,14 @@ export async function request<Body = null>(
   })
   const type = response.headers.get('Content-Type')
   const isJson = type?.startsWith('application/json') ?? false
-  const content = isJson ? await response.json().catch(notOurs) : null
+  const content = isJson ? await response.json().catch(() => (response.ok ? notOurs() : null)) : null
   if (response.ok) return isJson || type === null ? content : notOurs()
   throw problemOf(response.status, content?.detail)
 }
 
 /** A page of a proxy, or half of an answer, tells nothing of what was done. */
 function notOurs(): never {
-  throw new Problem(0, '', texts.unreachable)
+  throw new Problem(0, '', texts.unclear)
 }
 
 function problemOf(status: number, detail: unknown): Problem {

@@ -52,6 +52,9 @@ export function proofs({ refused_logins: refused, limits }: Explanation): readon
       element('span', { class: 'hint' }, time(at)),
     ),
   )
+  const purposes: Readonly<Record<string, string>> = texts.purposes
+  const nameOf = ({ limit, purpose }: Explanation['limits'][number]): string =>
+    `${names[limit] ?? limit}${purpose === null ? '' : ` (${purposes[purpose] ?? purpose})`}`
   const used = limits.map((one) =>
     element(
       'li',
@@ -59,7 +62,7 @@ export function proofs({ refused_logins: refused, limits }: Explanation): readon
       element(
         'div',
         {},
-        `${names[one.limit] ?? one.limit}${one.of === 'devices' ? texts.person.ofDevices : ''}: ${one.points}/${one.most} `,
+        `${nameOf(one)}${one.of === 'devices' ? texts.person.ofDevices : ''}: ${Math.min(one.points, one.most)}/${one.most} `,
         ...(one.is_reached ? [badge(texts.person.reached, 'bad')] : []),
       ),
       element('span', { class: 'hint' }, filled(texts.person.until, { time: time(one.until) })),

@@ -102,11 +102,12 @@ export const de: Texts = {
       'Niemand hat diese Adresse. Suchen Sie nach dem Anfang des Namens: Vielleicht hat die Person hier eine andere Adresse.',
     inactive: 'Das Konto ist gesperrt{detail}. {until} Aktivieren Sie es, wenn die Person hinein darf.',
     mail_failed:
-      'Eine Nachricht an diese Person wurde nicht zugestellt{detail}. Wenn der Server die Adresse ablehnt, ändern Sie sie, und senden Sie den Link noch einmal. Sonst bringen Sie den Mailversand in Ordnung: Was wartet, wird dann von selbst gesendet, und was aufgegeben ist, können Sie noch einmal versuchen.',
+      'Eine Nachricht an diese Person wurde nicht zugestellt{detail}. Wenn der Server die Adresse ablehnt, ändern Sie sie, und senden Sie den Link noch einmal. Sonst bringen Sie den Mailversand in Ordnung, und versuchen Sie es noch einmal.',
+    mail_waits:
+      'Eine Nachricht an diese Person wartet, weil der Mailserver sie noch nicht angenommen hat{detail}. Sie wird von selbst wieder versucht.',
     not_verified:
       'Die Adresse ist nicht bestätigt, und die Anmeldung verlangt das. Senden Sie den Link noch einmal, oder markieren Sie die Adresse als bestätigt.',
-    limit_reached:
-      'Ein Limit wurde erreicht: {limit}. {until} Wenn Passwörter falsch waren, hilft ein Link für ein neues sofort.',
+    limit_reached: 'Ein Limit wurde erreicht und endet von selbst: {limit}. {until}',
     second_factor_wrong:
       'Das Passwort stimmte, und der zweite Faktor war falsch{count}. Ein Wiederherstellungscode hilft, oder ein Zurücksetzen der Faktoren.',
     second_factor_asked:
@@ -185,6 +186,7 @@ export const de: Texts = {
     missing: 'Bitte füllen Sie jedes nötige Feld aus.',
     sameAddress: 'Das ist die Adresse schon.',
     noMoreLinks: 'Für diese Adresse wurden zu viele Links angefordert. Der nächste kann nach {time} gesendet werden.',
+    resetLink: 'Der Befehl user reset-link gibt sofort einen.',
     thenAgain: 'Das öffnet sich in einem anderen Tab. Machen Sie dann hier weiter.',
     endLogins: 'Alle Anmeldungen von {email} beenden?',
     endSession: 'Diese Anmeldung von {email} beenden?',
@@ -210,7 +212,7 @@ export const de: Texts = {
       'Ein Link für {email} wird gesendet, höchstens einer in der Minute. Wenn er nicht ankommt, sagt „Mail und Ereignisse“, warum.',
     invite: 'Die Einladung für {email} wird gesendet. Wenn sie nicht ankommt, sagt „Mail und Ereignisse“, warum.',
     changeAddress:
-      'Die Adresse von {email} ist geändert. Links, die dorthin gesendet wurden, funktionieren nicht mehr.',
+      'Die Adresse von {email} ist geändert. Links, die dorthin gesendet wurden, funktionieren nicht mehr: Senden Sie einen neuen.',
     retriedAll: 'Noch einmal versucht: {due}. Zu alt: {expired}. Empfänger ausgeschaltet: {off}.',
     endLogins: 'Alle Anmeldungen von {email} sind beendet.',
     endSession: 'Die Anmeldung ist beendet.',
@@ -220,8 +222,10 @@ export const de: Texts = {
     makeSuperuser: '{email} ist Superuser.',
     unmakeSuperuser: '{email} ist kein Superuser mehr.',
     delete: '{email} ist gelöscht.',
-    retried: 'Es wird noch einmal versucht. Sehen Sie gleich nach, was daraus wurde.',
-    expired: 'Es wurde nicht gesendet: Es ist zu alt. Die Person muss noch einmal fragen.',
+    retried:
+      'Es wird noch einmal versucht. Sobald es gesendet ist oder wenn sein Link nicht mehr gilt, verschwindet es aus der Liste.',
+    expired:
+      'Es wurde nicht gesendet: Der Link würde nicht mehr gelten. Senden Sie einen neuen, oder die Person fordert einen an.',
     sinkOff: 'Es wurde nicht gesendet: Der Empfänger ist in den Einstellungen ausgeschaltet.',
     discarded: 'Es ist verworfen.',
   },
@@ -255,6 +259,8 @@ export const de: Texts = {
   no: 'Nein',
   signInAgain: 'Neu anmelden',
   unreachable: 'Der Dienst antwortet nicht. Bitte versuchen Sie es noch einmal.',
+  unclear:
+    'Die Antwort ist nicht vom Dienst, deshalb ist nicht bekannt, ob es geschehen ist. Bitte sehen Sie erst nach.',
   other: 'Der Dienst lehnt das ab: {status} {code}',
   invalid: 'Der Dienst nimmt das nicht an: {field}',
   methods: { totp: 'Authenticator-App', recovery_code: 'Wiederherstellungscode', passkey: 'Passkey' },
@@ -272,6 +278,9 @@ export const de: Texts = {
   },
   limits: {
     passwordsPerAccount: 'Falsche Passwörter',
+    passwordsPerClient: 'Falsche Passwörter aus einem Netz',
+    passwordsPerDevice: 'Falsche Passwörter in einem bekannten Browser',
+    passwordsBeforePauses: 'Pause nach falschen Passwörtern',
     factorsPerAccount: 'Falsche zweite Faktoren',
     factorsBeforeClosing: 'Falsche zweite Faktoren, bis der Schritt geschlossen wird',
     challengesPerAccount: 'Anmeldungen, die vor dem zweiten Faktor endeten',

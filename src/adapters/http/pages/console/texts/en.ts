@@ -103,11 +103,12 @@ export const en = {
       'Nobody has this address. Search for the beginning of the name: the person may have another address here.',
     inactive: 'The account is deactivated{detail}. {until} Activate it, if it should work.',
     mail_failed:
-      'A message to this person was not delivered{detail}. If the server refused the address, change it, and send the link again. Otherwise mend the mail: what waits is then sent by itself, and what was given up can be tried again.',
+      'A message to this person was not delivered{detail}. If the server refused the address, change it, and send the link again. Otherwise mend the mail, and try the message again.',
+    mail_waits:
+      'A message to this person waits, because the mail server has not taken it yet{detail}. It is tried again by itself.',
     not_verified:
       'The address is not verified, and the login demands it. Send the link again, or mark the address as verified.',
-    limit_reached:
-      'A limit was reached: {limit}. {until} If passwords were wrong, a link for a new one lets the person in at once.',
+    limit_reached: 'A limit was reached, and ends by itself: {limit}. {until}',
     second_factor_wrong:
       'The password was right, and the second factor was wrong{count}. A recovery code helps, or a reset of the factors.',
     second_factor_asked:
@@ -186,6 +187,7 @@ export const en = {
     missing: 'Please fill in every field that is needed.',
     sameAddress: 'This is the address already.',
     noMoreLinks: 'Too many links were asked for at this address. The next one can be sent after {time}.',
+    resetLink: 'The command user reset-link gives one at once.',
     thenAgain: 'It opens in another tab. Then go on here.',
     endLogins: 'End all logins of {email}?',
     endSession: 'End this login of {email}?',
@@ -210,7 +212,7 @@ export const en = {
     sendReset:
       'A link for {email} is being sent, at most one a minute. If it does not arrive, “Mail and events” tells why.',
     invite: 'The invitation for {email} is being sent. If it does not arrive, “Mail and events” tells why.',
-    changeAddress: 'The address of {email} is changed. Links that were sent to it no longer work.',
+    changeAddress: 'The address of {email} is changed. Links that were sent to it no longer work: send a new one.',
     retriedAll: 'Being tried again: {due}. Too old: {expired}. Receiver switched off: {off}.',
     endLogins: 'All logins of {email} are ended.',
     endSession: 'The login is ended.',
@@ -220,14 +222,14 @@ export const en = {
     makeSuperuser: '{email} is a superuser.',
     unmakeSuperuser: '{email} is no superuser any more.',
     delete: '{email} is deleted.',
-    retried: 'It is being tried again. Look in a moment what became of it.',
-    expired: 'It was not sent: it is too old. The person has to ask again.',
+    retried: 'It is being tried again. It goes from the list once it is sent, or if its link no longer works.',
+    expired: 'It was not sent: its link would no longer work. Send a new one, or let the person ask for one.',
     sinkOff: 'It was not sent: its receiver is switched off in the settings.',
     discarded: 'It is discarded.',
   },
   deliveries: {
     title: 'Mail and events',
-    hint: 'Dead letters are not tried again until you say so. Everything that waits is tried by itself.',
+    hint: 'What was given up is not tried again until you say so. Everything that waits is tried by itself.',
     none: 'Everything is delivered.',
     dead: 'given up',
     waiting: 'waits',
@@ -255,6 +257,7 @@ export const en = {
   no: 'No',
   signInAgain: 'Sign in again',
   unreachable: 'The service does not answer. Please try again.',
+  unclear: 'The answer is not of the service, so it is not known whether this was done. Please look first.',
   other: 'The service refused this: {status} {code}',
   invalid: 'The service does not take this: {field}',
   /** Of a wrong second factor. */
@@ -275,6 +278,9 @@ export const en = {
   /** The limits that count for an account. */
   limits: {
     passwordsPerAccount: 'Wrong passwords',
+    passwordsPerClient: 'Wrong passwords from one network',
+    passwordsPerDevice: 'Wrong passwords in a known browser',
+    passwordsBeforePauses: 'Pause after wrong passwords',
     factorsPerAccount: 'Wrong second factors',
     factorsBeforeClosing: 'Wrong second factors until the step is closed',
     challengesPerAccount: 'Logins that ended before the second factor',
