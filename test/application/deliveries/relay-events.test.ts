@@ -187,6 +187,19 @@ describe('RelayEvents', () => {
     expect(calls).to.have.lengthOf(10)
   })
 
+  it('tells the present address that the factors go, because the token is bound to it', async () => {
+    const { users, relay, calls, clock } = await setUp()
+    const removesAt = clock().getTime() + 86_400_000
+    const user = aUser()
+    const former = registered({ ...user, email: aUser().email }, clock())
+    const event = { ...former, type: 'factor_reset_started', removesAt } as const
+    await users.insert({ ...user, factors: { ...user.factors, resetAt: removesAt } }, [event])
+    await runDue(relay)
+    expect(calls.map(({ type, user: { email } }) => [type, email])).to.deep.equal([
+      ['factor_reset_started', user.email],
+    ])
+  })
+
   it('makes an event a dead letter at once when its failure is final', async () => {
     const eventHandlers = recording(({ type }) => {
       if (type === 'registered')
