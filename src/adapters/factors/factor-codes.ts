@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { FactorCodes } from '../../application/ports/factor-codes.ts'
+import { typedCode } from '../../lib/typed-code.ts'
 
 const recoveryCodes = 10
 const recoveryCharacters = 10
@@ -9,12 +10,13 @@ const secretBytes = 20
 const periodSeconds = 30
 const sixDigits = /^[0-9]{6}$/
 
-/** @param issuer the name of the service in authenticator apps */
-export function factorCodes(issuer: string): FactorCodes {
+/** @param service the name of the service in authenticator apps, which replace an entry of the same issuer and account */
+export function factorCodes(service: string): FactorCodes {
+  const issuer = withoutColon(service)
   // Loaded on demand, because most deployments have no second factors.
   const totpOf = async (secret: string, label = '') => {
     const { Secret, TOTP } = await import('otpauth')
-    return new TOTP({ issuer, label, secret: Secret.fromBase32(secret), period: periodSeconds })
+    return new TOTP({ issuer, label: withoutColon(label), secret: Secret.fromBase32(secret), period: periodSeconds })
   }
   return {
     newTotpSecret: () => base32(randomBytes(secretBytes)),
@@ -24,7 +26,7 @@ export function factorCodes(issuer: string): FactorCodes {
     },
 
     async totpStep(secret, code, at) {
-      const token = code.replaceAll(' ', '')
+      const token = typedCode(code)
       if (!sixDigits.test(token)) return null // the library fails at other digits than 0 to 9
       const timestamp = at.getTime()
       const distance = (await totpOf(secret)).validate({ token, timestamp, window: 1 })
@@ -46,9 +48,14 @@ export function factorCodes(issuer: string): FactorCodes {
   }
 }
 
+/** A colon separates the issuer from the account (Key URI Format of Google Authenticator). */
+function withoutColon(text: string): string {
+  return text.replaceAll(/\s*:\s*/g, ' ').trim()
+}
+
 /** Letters that were read for digits count as those digits. */
 function canonical(code: string): string {
-  const plain = code.toLowerCase().replaceAll(/[\s-]/g, '')
+  const plain = typedCode(code).toLowerCase()
   return plain.replaceAll('o', '0').replaceAll(/[il]/g, '1')
 }
 

@@ -12,6 +12,6 @@ export interface FactorCodes {
   /** A set of ten new codes of 50 random bits, and the key of their digests. */
   newRecoveryCodes(): { readonly key: string; readonly codes: readonly string[] }
 
-  /** The HMAC of a code as somebody typed it, with or without dashes and spaces, in either case. */
+  /** The HMAC of a code as somebody typed it, with or without dashes and white space, in either case. */
   recoveryDigest(key: string, code: string): string
 }

@@ -26,9 +26,11 @@ import type { UserStore } from '../../application/ports/stores/user-store.ts'
 import { ForgetFormerHashes } from '../../application/transfer/forget-former-hashes.ts'
 import type { FieldRules } from '../../domain/fields.ts'
 import type { RequestPurpose } from '../../domain/one-time-token.ts'
+import { brandOf } from '../../lib/brand.ts'
 import { timers } from '../../lib/timers.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
+import { defaultTenant } from '../settings/tenants.ts'
 import type { Former } from './former.ts'
 import type { OpenStores } from './open-stores.ts'
 import { noteDomain, passkeysOf } from './passkeys.ts'
@@ -105,13 +107,19 @@ export function portsOf(settings: Settings, opened: Opened) {
     passkeyChallenges: new PasskeyChallenges({ ...others, limiter, keyRing, newToken, maxOpenJourneys }),
     passkeys: passkeysOf(settings, publicUrl),
     noteRpId: (rpId: string) => noteDomain(users.secretMark, rpId),
-    factorCodes: factorCodes(settings.pages.name ?? 'Portcullis'),
+    factorCodes: factorCodes(factorIssuer(settings, opened)),
     trustedBrowsers: new TrustedBrowsers({ expiringIds, deviceTokens: devices, keyRing, clock, trustedBrowserDays }),
     factorResetHours: settings.security.factorResetHours,
     lifetimes,
     leaseSeconds: settings.events.leaseSeconds,
     handlerTimeoutSeconds,
   }
+}
+
+/** The name in authenticator apps: that of the pages. Tenants may share it, and an app keeps one entry for an issuer and an account. */
+function factorIssuer({ pages }: Settings, { tenant, publicUrl }: Pick<Opened, 'tenant' | 'publicUrl'>): string {
+  const brand = brandOf(pages.name, new URL(publicUrl))
+  return tenant === defaultTenant ? brand : `${brand} (${tenant})`
 }
 
 /** Whether a way to log in demands a verified address. */

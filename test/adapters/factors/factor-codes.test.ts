@@ -5,6 +5,11 @@ import { qrCode } from '../../../src/adapters/factors/qr-code.ts'
 /** `12345678901234567890` in base32: the secret of RFC 6238 appendix B. */
 const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'
 const codes = factorCodes('Acme')
+/** The code as people and programs separate its parts. */
+const pasted = (first: string, second: string) =>
+  [' ', '\t', '\n', '\u00a0', '\u202f', '-', '\u2011', '\u2013', '\u2212', '\u200b'].map(
+    (between) => `${between}${first}${between}${second}\r\n`,
+  )
 const at = (seconds: number) => new Date(seconds * 1000)
 
 describe('the codes of second factors', () => {
@@ -32,8 +37,10 @@ describe('the codes of second factors', () => {
     }
   })
 
-  it('may have spaces, and are nothing else than six digits', async () => {
-    expect(await codes.totpStep(secret, ' 005 924 ', at(1_234_567_890))).to.be.a('number')
+  it('may have white space and dashes of any kind, and are nothing else than six digits', async () => {
+    for (const typed of pasted('005', '924')) {
+      expect(await codes.totpStep(secret, typed, at(1_234_567_890)), JSON.stringify(typed)).to.be.a('number')
+    }
     for (const code of ['', '5924', '00592', '0005924', '+05924', '5924.0', '００５９２４', 'x'.repeat(10_000)]) {
       expect(await codes.totpStep(secret, code, at(1_234_567_890)), code).to.equal(null)
     }
@@ -50,13 +57,20 @@ describe('the codes of second factors', () => {
     expect(await qrCode(address.href)).to.match(/^<svg [^>]*viewBox.*<\/svg>$/s)
   })
 
+  it('have an address in which the colon only separates service and account', async () => {
+    const address = new URL(await factorCodes('Acme: the shop').totpAddress(secret, '"a:b"@example.com'))
+    expect(decodeURIComponent(address.pathname)).to.equal('/Acme the shop:"a b"@example.com')
+    expect(address.searchParams.get('issuer')).to.equal('Acme the shop')
+  })
+
   it('recover an account by digests that depend on the key of their set', () => {
     const [one, other] = [codes.newRecoveryCodes(), codes.newRecoveryCodes()]
     const [code = ''] = one.codes
     expect(codes.recoveryDigest(one.key, code)).to.match(/^[\w-]{43}$/)
-    expect(codes.recoveryDigest(one.key, code.toUpperCase().replace('-', ' '))).to.equal(
-      codes.recoveryDigest(one.key, code),
-    )
+    const [first = '', second = ''] = code.toUpperCase().split('-')
+    for (const typed of pasted(first, second)) {
+      expect(codes.recoveryDigest(one.key, typed), JSON.stringify(typed)).to.equal(codes.recoveryDigest(one.key, code))
+    }
     expect(codes.recoveryDigest(other.key, code)).to.not.equal(codes.recoveryDigest(one.key, code))
   })
 })

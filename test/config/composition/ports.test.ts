@@ -19,13 +19,13 @@ describe('the use cases of a tenant', () => {
 
   after(() => stores.close())
 
-  it('wake the relay after each write of events, and after no other', async () => {
-    let woken = 0
-    const { settings } = await folder.load()
-    const ports = portsOf(settings, {
+  let woken = 0
+  const portsAt = async (publicUrl: string, tenant = 'default', config: object = {}) => {
+    const { settings } = await folder.load(config)
+    return portsOf(settings, {
       ...stores,
-      tenant: 'default',
-      publicUrl: 'http://localhost',
+      tenant,
+      publicUrl,
       hasher: quickHasher,
       formerUntil: () => null,
       formerLinks: { find: () => null },
@@ -46,6 +46,23 @@ describe('the use cases of a tenant', () => {
       warnOfProviderFields() {},
       wakeRelay: () => void woken++,
     })
+  }
+
+  it('name their service in authenticator apps as on the pages, and tenants of one name apart', async () => {
+    const issuerAt = async (...place: Parameters<typeof portsAt>) => {
+      const { factorCodes } = await portsAt(...place)
+      return new URL(await factorCodes.totpAddress('A'.repeat(32), 'ada@example.com')).searchParams.get('issuer')
+    }
+    const named = { pages: { name: 'Acme' } }
+    expect(await issuerAt('https://accounts.example.com')).to.equal('accounts.example.com')
+    expect(await issuerAt('http://localhost:8000')).to.equal('Portcullis')
+    expect(await issuerAt('https://accounts.example.com', 'default', named)).to.equal('Acme')
+    expect(await issuerAt('https://accounts.example.com', 'north', named)).to.equal('Acme (north)')
+    expect(await issuerAt('https://accounts.example.com', 'south', named)).to.equal('Acme (south)')
+  })
+
+  it('wake the relay after each write of events, and after no other', async () => {
+    const ports = await portsAt('http://localhost')
     const { registerUser, changeUser, promoteUser, deleteUser } = useCasesOf(ports)
     const requestId = 'request-of-a-test'
     const email = 'somebody@example.com' as Email // safe: it is one

@@ -1,3 +1,4 @@
+import { typedCode } from '../../../../../lib/typed-code.ts'
 import { finish, onClick } from './form.ts'
 import { byId, data, element, filled, retitle, say, texts, wayOn } from './page.ts'
 import { hasPasskeys, passkeyAnswer } from './passkeys.ts'
@@ -102,7 +103,7 @@ export async function answeredChallenge({
   trust_browser,
 }: Readonly<Record<string, string>>): Promise<boolean> {
   if (challenge === null) return false
-  const typed = code.replaceAll(' ', '')
+  const typed = typedCode(code)
   if (typed === '') throw new Problem('', '', { code: texts.fieldMissing })
   const method = appCode.test(typed) ? 'totp' : 'recovery_code'
   const json = { challenge: challenge.text, method, code: typed, trust_browser: trust_browser !== undefined }

@@ -1,3 +1,4 @@
+import { typedCode } from '../../../../../../lib/typed-code.ts'
 import { asUser, attempt, finish, onClick, onSecondClick, onSubmit, signOutOnClick } from '../form.ts'
 import { byId, data, element, filled, open, pageUrl, retitle, returnTo, say, texts, wayText } from '../page.ts'
 import { addPasskey, hasPasskeys, type Passkey, passkeyRow, removePasskey, renamePasskey } from '../passkeys.ts'
@@ -31,7 +32,7 @@ const token = linkToken()
 
 onSubmit(({ code = '' }) =>
   asUserWithFactor(async () => {
-    const json = { setup, code: code.replaceAll(' ', '') }
+    const json = { setup, code: typedCode(code) }
     const codes = await request<Codes>('POST', `${path}/totp/confirm`, { json })
     if (codes.recovery_codes.length > 0) showCodes(codes, texts.titles.factorAdded, texts.codeIsUsed)
     else finish(texts.titles.factorAdded, texts.factorBeside, wayBack())
