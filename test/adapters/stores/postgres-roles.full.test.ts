@@ -258,10 +258,14 @@ describe('an app that shares the database of the PostgreSQL store', () => {
   })
 
   describe('reaches neither hash nor session nor grant', () => {
+    let undoing = ''
     beforeEach(() => shop.query(tools(service, app)))
+    afterEach(() => owner.query(`${undoing}; REVOKE CREATE ON DATABASE ${database} FROM ${service}_users`))
 
-    for (const { name, act, isRefused = false, undo } of attempts) {
+    for (const { name, act, isRefused = false, needsDatabase = false, undo } of attempts) {
       it(name, async () => {
+        undoing = undo?.(app) ?? ''
+        if (needsDatabase) await owner.query(`GRANT CREATE ON DATABASE ${database} TO ${service}_users`)
         const user = await stored(handle)
         await handle.sessions.put(aSession({ userId: user.id }))
         const fault = await act({ shop, userId: user.id, service, app }).then(
@@ -293,7 +297,6 @@ describe('an app that shares the database of the PostgreSQL store', () => {
           SELECT relname FROM pg_class WHERE relnamespace = 'portcullis'::regnamespace AND relkind = 'r' AND relname <> 'users'
           AND has_table_privilege('${app}', oid, 'SELECT, INSERT, UPDATE, DELETE, TRIGGER, REFERENCES')`
         expect(await rowsOf(owner, held)).to.deep.equal([])
-        if (undo !== undefined) await owner.query(undo(app))
       })
     }
   })

@@ -14,6 +14,8 @@ export interface Attempt {
   act(place: Place): Promise<unknown>
   /** PostgreSQL refuses the preparation. */
   readonly isRefused?: boolean
+  /** The app owns the database, so it lets the owner of users make an extension. */
+  readonly needsDatabase?: boolean
   /** SQL that takes away, as the owner of the database, what the attempt has made beside the schema of the app. */
   readonly undo?: (app: string) => string
 }
@@ -79,6 +81,36 @@ async function asOwner({ shop, userId }: Place, body: string): Promise<void> {
     CREATE CAST (shop.odd AS uuid) WITH FUNCTION shop.cast_odd AS IMPLICIT;
     CREATE TABLE shop.odd_child (user_id shop.odd REFERENCES portcullis.users ON DELETE CASCADE)`)
   await shop.query('INSERT INTO shop.odd_child VALUES (ROW($1::uuid))', [userId])
+}
+
+/**
+ * `shop.defer()` defers itself three times. Meanwhile it writes a row more, and runs `lowering`: afterwards the transaction has
+ * written no more rows in tables with deferrable triggers than before.
+ */
+async function lowered(shop: pg.Client, lowering: string): Promise<void> {
+  await shop.query(`
+    GRANT CREATE ON SCHEMA shop TO PUBLIC;
+    CREATE TABLE shop.later (n int);
+    GRANT ALL ON shop.later TO PUBLIC;
+    CREATE FUNCTION shop.nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+    CREATE FUNCTION shop.defer() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      PERFORM shop.grab();
+      SET CONSTRAINTS ALL DEFERRED;
+      CASE (SELECT count(*) FROM shop.later)
+        WHEN 0 THEN
+          CREATE TABLE shop.filler (n int);
+          CREATE CONSTRAINT TRIGGER quiet AFTER INSERT ON shop.filler ${deferred}
+            FOR EACH ROW EXECUTE FUNCTION shop.nothing();
+          INSERT INTO shop.filler VALUES (1);
+          INSERT INTO shop.later VALUES (1);
+        WHEN 1 THEN
+          INSERT INTO shop.later VALUES (1);
+          ${lowering};
+        ELSE NULL;
+      END CASE;
+      RETURN NULL;
+    END $$;
+    CREATE CONSTRAINT TRIGGER again AFTER INSERT ON shop.later ${deferred} FOR EACH ROW EXECUTE FUNCTION shop.defer()`)
 }
 
 const refused = (name: string, text: (place: Place) => string): Attempt => ({
@@ -156,6 +188,26 @@ export const attempts: readonly Attempt[] = [
       await child(place, trigger('AFTER DELETE', 'shop.defer', deferred))
     },
   },
+  ...['TRUNCATE shop.filler', 'DROP TRIGGER quiet ON shop.filler', 'DROP TABLE shop.filler'].map(
+    (lowering): Attempt => ({
+      name: `by deferred triggers that lower the number of written rows: ${lowering}`,
+      async act(place) {
+        await lowered(place.shop, lowering)
+        await child(place, trigger('AFTER DELETE', 'shop.defer', deferred))
+      },
+    }),
+  ),
+  {
+    name: 'by a deferred trigger that undoes what it defers',
+    async act(place) {
+      await lowered(
+        place.shop,
+        `BEGIN SET CONSTRAINTS ALL IMMEDIATE; INSERT INTO shop.filler VALUES (2); RAISE 'undone';
+        EXCEPTION WHEN OTHERS THEN NULL; END`,
+      )
+      await child(place, trigger('AFTER DELETE', 'shop.defer', deferred))
+    },
+  },
   {
     name: 'by a deferred exclusion over an expression',
     async act(place) {
@@ -213,6 +265,42 @@ export const attempts: readonly Attempt[] = [
     },
     undo: granted,
   },
+  {
+    name: 'by the cast of a foreign key, and triggers on users that lower the number of written rows',
+    async act(place) {
+      await lowered(place.shop, 'TRUNCATE shop.filler')
+      await asOwner(place, `GRANT ALL ON portcullis.users TO ${place.app};`)
+      await place.shop.query(`
+        CREATE CONSTRAINT TRIGGER late AFTER INSERT OR UPDATE OR DELETE ON portcullis.users ${deferred}
+          FOR EACH ROW EXECUTE FUNCTION shop.defer()`)
+    },
+    undo: granted,
+  },
+  ...[
+    [
+      'temporary types',
+      `CREATE DOMAIN pg_temp.text AS pg_catalog.text CHECK (shop.grab());
+      ALTER EXTENSION citext ADD DOMAIN pg_temp.text;`,
+    ],
+    [
+      'a temporary table',
+      `CREATE TEMPORARY TABLE kept (n int) ON COMMIT DELETE ROWS;
+      CREATE INDEX ON kept ((shop.constant(1)));
+      ALTER EXTENSION citext ADD TABLE kept;`,
+    ],
+  ].map(
+    ([what, make]): Attempt => ({
+      name: `by ${what} of an extension`,
+      async act(place) {
+        await place.shop.query(`
+          GRANT CREATE ON SCHEMA shop TO PUBLIC;
+          CREATE FUNCTION shop.constant(n int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM shop.grab(); RETURN n; END $$`)
+        await atDeletion(place, `CREATE EXTENSION citext SCHEMA shop; ${make}`)
+      },
+      needsDatabase: true,
+      undo: () => 'DROP EXTENSION IF EXISTS citext CASCADE',
+    }),
+  ),
   {
     name: 'by the cast of a foreign key, and functions with the rights of their caller',
     async act(place) {

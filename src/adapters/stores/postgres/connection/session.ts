@@ -30,6 +30,8 @@ const wanted: readonly SessionSetting[] = [
   exactly('default_transaction_isolation', 'read committed'),
   // Otherwise a function of another owner in the schema public could replace one of the server (CVE-2018-1058).
   exactly('search_path', 'pg_catalog'),
+  // Otherwise a trigger of an app could read the values of the statement that fires it, by PG_EXCEPTION_CONTEXT.
+  exactly('log_parameter_max_length_on_error', '0'),
 ]
 
 // A pooler gives each client a process id of its own. Behind one, a setting of the session would reach other clients.

@@ -1,6 +1,5 @@
 import type { Migration } from '../../migrations.ts'
 import type { Queries } from '../connection/connection.ts'
-import { putUsers, removeUser } from './shared-users.ts'
 
 /** The columns of `users`, which are a contract. */
 export const userColumns = [
@@ -17,10 +16,10 @@ export const userColumns = [
 
 /**
  * `users` is a contract: other programs may join and reference it. Everything that they must not read is in other tables.
- * Statements, one for each table, index or function.
+ * Statements, one for each table or index.
  */
 const tables = [
-  // Written by put_users and remove_user alone, and never read: shared-users.ts tells why.
+  // Written by put_users and remove_user alone, and never read: 0002-shared-users.ts tells why.
   `CREATE TABLE @users (
     id @id PRIMARY KEY,
     email text NOT NULL,
@@ -34,8 +33,6 @@ const tables = [
     -- When an inactive user becomes active, whatever is_active says.
     inactive_until timestamptz
   )`,
-  ...putUsers,
-  ...removeUser,
   // The record that the service reads and writes.
   `CREATE TABLE @user_private (
     user_id @id PRIMARY KEY,

@@ -3,9 +3,10 @@ import { lastOf, type Migrations, migrateFirst, missingMigrations, type Schema, 
 import { Unsuitable } from '../../store-backend.ts'
 import type { Queries } from '../connection/connection.ts'
 import { firstTables, userColumns } from './0001-first-tables.ts'
+import { sharedUsers } from './0002-shared-users.ts'
 
 /** Every migration of a schema, in its order. */
-export const migrations: Migrations<Queries> = [firstTables]
+export const migrations: Migrations<Queries> = [firstTables, sharedUsers]
 
 export const knownSchema = lastOf(migrations)
 
