@@ -95,11 +95,13 @@ describe('the sign-in for apps', () => {
       expect(headers.get('Location')).to.include('/account/sign-in?')
     })
 
-    it('to a new login once for prompt=login', async () => {
-      const { headers } = await authorize(authorizePath(web(), { prompt: 'login' }), { Cookie: cookie })
-      const to = new URL(headers.get('Location') ?? '')
-      expect(to.searchParams.has('another')).to.equal(true)
-      expect(to.searchParams.get('return_to')).to.include('/account/authorize?').and.not.include('prompt')
+    it('to a new login once for prompt=login, whether or not somebody is signed in', async () => {
+      for (const sent of [cookie, 'a=b']) {
+        const { headers } = await authorize(authorizePath(web(), { prompt: 'login' }), { Cookie: sent })
+        const to = new URL(headers.get('Location') ?? '')
+        expect(to.searchParams.has('another')).to.equal(true)
+        expect(to.searchParams.get('return_to')).to.include('/account/authorize?').and.not.include('prompt')
+      }
     })
 
     it('back without any page for prompt=none', async () => {

@@ -4,6 +4,7 @@ import { Refusal } from '../../domain/refusal.ts'
 import { isAlive } from '../../domain/user.ts'
 import type { CausingRequest } from '../event-metadata.ts'
 import { type LoginTrace, noting } from '../explain/note-refused.ts'
+import { mustAskFactor } from '../factors/level.ts'
 import { giveBackShare } from '../oauth/journey-share.ts'
 import { singleUseRecord } from '../oauth/single-use-record.ts'
 import type { Credential } from '../ports/credentials.ts'
@@ -76,11 +77,11 @@ export class RedeemCode {
     trace.account = user && emailKey(user.email)
     trace.reason = user?.isActive ? 'login_ended' : 'inactive'
     trace.detail = app
-    if (user === null || !isAlive(user, login)) throw new AppCodeRefused(false)
+    // Nobody could answer the challenge of a user who has got a second factor since, so none is opened.
+    if (user === null || !isAlive(user, login) || mustAskFactor(user, login)) throw new AppCodeRefused(false)
     const { methods, traits } = login
     const proof = { methods, provedAt: new Date(login.provedAt), app }
     const result = await completeLogin(this.#needs, { user, backend, trace, traits, requestId, languages, ...proof })
-    // The user has got a second factor since.
     if (result.type !== 'granted') throw new AppCodeRefused(false)
     await this.#noteUse(bound, result.issued.credential)
     return result

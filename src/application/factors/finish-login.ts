@@ -66,7 +66,16 @@ export class FinishLogin {
     const { client, device } = caller ?? unknownCaller
     const held = await needs.challenges.take(challenge, { backend: backend.name, browser })
     if (held === null) throw new Refusal('SECOND_FACTOR_REFUSED')
-    const found = await needs.users.find(held.userId)
+    /** A store that is away, or a limit, does not cost the whole login. */
+    const orGiveBack = async <R>(work: () => Promise<R>): Promise<R> => {
+      try {
+        return await work()
+      } catch (thrown) {
+        await needs.challenges.giveBack(held, false)
+        throw thrown
+      }
+    }
+    const found = await orGiveBack(() => needs.users.find(held.userId))
     trace.account = found && emailKey(found.email)
     trace.reason = found?.isActive ? 'second_factor_outdated' : 'inactive'
     if (found === null || !stillProves(held, found)) {
@@ -88,27 +97,22 @@ export class FinishLogin {
       const user = await useFactor(needs, held.userId, { ...proof, by, isValid, ...request })
       return user && { user, methods: ['otp', twoFactors] }
     }
-    let proved: Proved | null
-    try {
-      const { email, passwordVersion, factors } = found
-      const ofUser = { account: emailKey(email), passwordVersion, factorsSince: factorsSince(factors) }
-      proved = await needs.limits.factor({ ...ofUser, client, device }, prove)
-    } catch (thrown) {
-      await needs.challenges.giveBack(held, false)
-      throw thrown
-    }
+    const { email, passwordVersion, factors } = found
+    const ofUser = { account: emailKey(email), passwordVersion, factorsSince: factorsSince(factors) }
+    const proved = await orGiveBack(() => needs.limits.factor({ ...ofUser, client, device }, prove))
     if (proved === null) {
       await needs.challenges.giveBack(held, true)
       if (held.tries === 0) await this.#tell(found, input)
       throw new Refusal('SECOND_FACTOR_REFUSED')
     }
-    await needs.challenges.end(held)
     const { requiresVerification } = held
     const methods = [...new Set([...held.methods, ...proved.methods])]
     const { user } = proved
     const { trustsBrowser } = input
     const login = { user, backend, trace, methods, requiresVerification, trustsBrowser, caller, traits, ...request }
-    return await completeLogin(needs, login)
+    const result = await orGiveBack(() => completeLogin(needs, login))
+    await needs.challenges.end(held)
+    return result
   }
 
   /** Somebody knows the password. The owner learns it, unless it was the owner who mistyped the code. */

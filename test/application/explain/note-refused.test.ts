@@ -162,26 +162,31 @@ describe('a refused login', () => {
     })
   }
 
-  it('of an app whose code came too late leaves that the login had ended', async () => {
-    const user = await withUser()
-    const needs = { ...site.ports, changeUser: site.changeUser }
-    const bound = { app: 'shop', redirectUri: 'https://shop.example' }
-    const challenge = site.ports.keyRing.digest('verifier')
-    const { generation } = user.sessions
-    const credential = aCredential({ userId: user.id, generation: generation - 1, expiresAt: site.clock() })
-    const by = { user, credential, backend: site.backends[0] }
-    const traits = { network: null, browser: null, system: null }
-    const code = await new IssueCode(needs).execute({ ...bound, challenge, by, client: null, traits })
-    const redeemed = new RedeemCode(needs).execute({
-      ...bound,
-      code,
-      verifier: 'verifier',
-      backend: by.backend,
-      requestId,
+  for (const [what, own, ago] of [
+    ['whose code came too late', {}, 1],
+    ['whose user got a second factor since, which opens no challenge', { factors: someFactors() }, 0],
+  ] as const) {
+    it(`of an app ${what} leaves that the login had ended`, async () => {
+      const user = await withUser(own)
+      const needs = { ...site.ports, changeUser: site.changeUser }
+      const bound = { app: 'shop', redirectUri: 'https://shop.example' }
+      const challenge = site.ports.keyRing.digest('verifier')
+      const generation = user.sessions.generation - ago
+      const credential = aCredential({ userId: user.id, generation, expiresAt: site.clock() })
+      const by = { user, credential, backend: site.backends[0] }
+      const traits = { network: null, browser: null, system: null }
+      const code = await new IssueCode(needs).execute({ ...bound, challenge, by, client: null, traits })
+      const redeemed = new RedeemCode(needs).execute({
+        ...bound,
+        code,
+        verifier: 'verifier',
+        backend: by.backend,
+        requestId,
+      })
+      expect(await faultOf(redeemed)).to.deep.include({ code: 'LOGIN_BAD_CREDENTIALS' })
+      expect(await noted()).to.deep.equal(['login_ended shop'])
     })
-    expect(await faultOf(redeemed)).to.deep.include({ code: 'LOGIN_BAD_CREDENTIALS' })
-    expect(await noted()).to.deep.equal(['login_ended shop'])
-  })
+  }
 })
 
 describe('the notes of refused logins', () => {

@@ -139,7 +139,9 @@ export const appsRouter: Router<UseOfApps> = {
         // A user who has got a second factor in this login shows it now, because the code gives a login with it.
         const lack = by === null ? 'login' : lackOf(by, apps)
         if (by === null || (lack !== null && prompt === 'none')) {
-          return prompt === 'none' ? refuse(back, 'login_required', 'nobody is signed in') : seeOther(signIn(null))
+          if (prompt === 'none') return refuse(back, 'login_required', 'nobody is signed in')
+          // The login that follows is the new one.
+          return seeOther(signIn(prompt === 'login' ? 'another' : null))
         }
         if (lack === 'factor') return seeOther(leadingBack(publicUrl, 'factors', query))
         if (lack === 'login') return seeOther(signIn('another=factor'))
