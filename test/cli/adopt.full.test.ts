@@ -51,14 +51,14 @@ describe('portcullis import --adopt', () => {
     await shop.query(`
       CREATE TABLE "user" (id uuid PRIMARY KEY, email varchar(320) NOT NULL UNIQUE, manager uuid REFERENCES "user");
       CREATE TABLE oauth_account (id uuid PRIMARY KEY, user_id uuid REFERENCES "user" ON DELETE CASCADE);
-      CREATE TABLE "Cart's" ("user" uuid NOT NULL CONSTRAINT "of ""user""" REFERENCES "user" ON DELETE CASCADE);
+      CREATE TABLE "Cart's $$" ("user" uuid NOT NULL CONSTRAINT "of ""user""" REFERENCES "user" ON DELETE CASCADE);
       CREATE TABLE notes (author uuid REFERENCES "user" ON UPDATE CASCADE ON DELETE SET NULL DEFERRABLE INITIALLY DEFERRED);
       CREATE TABLE visits (at date, user_id uuid REFERENCES "user" ON DELETE CASCADE) PARTITION BY RANGE (at);
       CREATE TABLE visits_now PARTITION OF visits DEFAULT;
       CREATE TABLE letters (email varchar(320) REFERENCES "user" (email))`)
     for (const { id } of [stays, goes]) {
       await shop.query('INSERT INTO "user" VALUES ($1, $2)', [id, id])
-      await shop.query(`INSERT INTO "Cart's" VALUES ($1)`, [id])
+      await shop.query(`INSERT INTO "Cart's $$" VALUES ($1)`, [id])
       await shop.query('INSERT INTO notes VALUES ($1)', [id])
       await shop.query('INSERT INTO visits VALUES (now(), $1)', [id])
     }
@@ -80,7 +80,7 @@ describe('portcullis import --adopt', () => {
     expect(err).to.match(/"letters": "letters_email_fkey" refers to the column "email", not to id/)
     expect(await keysTo('"user"'), 'the command itself').to.deep.equal(before)
     const { status, stderr } = psql(out, app)
-    expect([status, stderr]).to.match(/3,.*"Cart's" has rows whose "user" is no id in "portcullis"\."users": 1/)
+    expect([status, stderr]).to.match(/3,.*"Cart's \$\$" has rows whose "user" is no id in "portcullis"\."users": 1/)
     expect(await keysTo('"user"')).to.deep.equal(before)
   })
 
@@ -98,10 +98,10 @@ describe('portcullis import --adopt', () => {
 
     const user = (await store.users.find(goes.id)) ?? expect.fail('there is no user')
     expect(await store.users.remove(user, [anEvent(user, { type: 'deleted' })])).to.equal('removed')
-    expect(await rowsOf(`SELECT "user" AS id FROM "Cart's"`)).to.deep.equal([{ id: stays.id }])
+    expect(await rowsOf(`SELECT "user" AS id FROM "Cart's $$"`)).to.deep.equal([{ id: stays.id }])
     expect(await rowsOf('SELECT user_id AS id FROM visits')).to.deep.equal([{ id: stays.id }])
     expect(await rowsOf('SELECT author FROM notes WHERE author IS NULL')).to.have.length(1)
-    const stranger = shop.query(`INSERT INTO "Cart's" VALUES ($1)`, [goes.id])
+    const stranger = shop.query(`INSERT INTO "Cart's $$" VALUES ($1)`, [goes.id])
     expect(await faultOf(stranger)).to.include({ code: '23503' })
 
     const back = await adopt('--back')

@@ -1,7 +1,7 @@
 import type { Adoption, AdoptionOptions } from '../store-backend.ts'
 import { Unsuitable } from '../store-backend.ts'
 import type { Queries } from './connection/connection.ts'
-import { literal, quoted } from './roles.ts'
+import { doing, literal, quoted } from './roles.ts'
 
 interface KeyRow {
   readonly name: string
@@ -117,9 +117,9 @@ function sqlOf(keys: readonly KeyRow[], from: Place, to: Place): string {
 -- Run it as the owner of the tables. It changes nothing if it fails before COMMIT, and may be repeated.
 BEGIN;
 SET LOCAL lock_timeout = '5s'; -- a longer wait would hold up the app
-DO $$ DECLARE missing bigint; BEGIN
+${doing(`DECLARE missing bigint; BEGIN
 ${keys.map((key) => checkOf(key, to)).join('\n')}
-END $$;
+END`)}
 ${keys.map((key) => turnOf(key, to)).join('\n')}
 COMMIT;
 -- The old rows are checked now, while the app writes.

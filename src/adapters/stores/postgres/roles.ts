@@ -7,6 +7,13 @@ export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"
 /** A text for SQL. */
 export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
+/** Runs statements of plpgsql. Names in them may hold any text, also the end of a quote with a usual tag. */
+export function doing(body: string): string {
+  let tag = '$do$'
+  for (let number = 1; body.includes(tag); number++) tag = `$do${number}$`
+  return `DO ${tag} ${body} ${tag};`
+}
+
 const mostBytes = 63 // of a name in PostgreSQL, which cuts longer ones
 
 /** Each schema has an owner of its own: code of the app of a tenant could read the users of others, if they had the same one. */
@@ -29,7 +36,7 @@ export function rolesOf(own: PostgresOptions, app: string): string {
 -- It may be repeated, and changes nothing if it fails.
 \\set ON_ERROR_STOP on
 BEGIN;
-DO $$ BEGIN
+${doing(`BEGIN
   IF to_regclass(${literal(users)}) IS NULL THEN
     RAISE EXCEPTION 'there is no table %: start the service once, and run this in its database', ${literal(users)};
   END IF;
@@ -45,7 +52,7 @@ DO $$ BEGIN
   IF NOT pg_has_role(${literal(service)}, ${literal(owner)}, 'MEMBER') THEN
     GRANT ${quoted(owner)} TO ${quoted(service)}; -- for later migrations
   END IF;
-END $$;
+END`)}
 
 -- The owner of users, and of the functions that write it. Code of the app may run with its rights, so it owns nothing else.
 GRANT USAGE, CREATE ON SCHEMA ${schema} TO ${quoted(owner)};
