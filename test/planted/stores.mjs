@@ -154,4 +154,20 @@ export default [
     replacement: 'void found',
     tests: ['test/adapters/stores/postgres-commits.full.test.ts'],
   },
+  {
+    title: 'a trigger of an app that shares PostgreSQL runs as the service at COMMIT',
+    file: 'src/adapters/stores/postgres/migrations/0002-shared-users.ts',
+    text: 'has_written := 1 OPERATOR',
+    replacement: 'has_written := false AND 1 OPERATOR',
+    tests: ['test/adapters/stores/postgres-roles.full.test.ts'],
+    only: 'lower the number of written rows',
+  },
+  {
+    title: 'a trigger of an app that shares PostgreSQL reads a new password hash',
+    file: 'src/adapters/stores/postgres/migrations/0002-shared-users.ts',
+    text: ",\n    'log_parameter_max_length_on_error', '0'",
+    replacement: '',
+    tests: ['test/adapters/stores/postgres-roles.full.test.ts'],
+    only: 'reads no value',
+  },
 ]

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { postgresBackend } from '../../../src/adapters/stores/postgres/postgres.ts'
 import { type StoreHandle, Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
+import { aUser } from '../../../src/testing/builders.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import { skipIfMissing } from '../../support/servers/obstacles.ts'
 import { type PgBouncer, pgBouncerObstacle, startPgBouncer } from '../../support/servers/pgbouncer.ts'
@@ -16,12 +17,15 @@ describe('PostgreSQL behind PgBouncer', () => {
   let server: PostgresServer
   let pooler: PgBouncer
   let url: string
+  let database: string
 
   before(async function () {
     skipIfMissing(this, pgBouncerObstacle())
     server = await sharedPostgres()
     url = (await server.newDatabase()).replace('postgres@', 'pooled@')
-    await server.query(`CREATE ROLE pooled LOGIN; ALTER DATABASE ${new URL(url).pathname.slice(1)} OWNER TO pooled`)
+    database = new URL(url).pathname.slice(1)
+    await server.query(`CREATE ROLE pooled LOGIN; ALTER DATABASE ${database} OWNER TO pooled`)
+    await server.query(`ALTER DATABASE ${database} SET log_parameter_max_length_on_error = -1`)
     // Two connections for all clients, so that statements of one client reach another connection soon.
     const settings = ['default_pool_size = 2', 'ignore_startup_parameters = extra_float_digits']
     pooler = await startPgBouncer(new URL(url).port, { users: ['pooled'], settings })
@@ -42,6 +46,7 @@ describe('PostgreSQL behind PgBouncer', () => {
       'ALTER ROLE "pooled" SET lock_timeout = 1500;',
       'ALTER ROLE "pooled" SET idle_in_transaction_session_timeout = 4000;',
       'ALTER ROLE "pooled" SET search_path = pg_catalog;',
+      'ALTER ROLE "pooled" SET log_parameter_max_length_on_error = 0;',
     ])
 
     await server.query(statements.join(' '))
@@ -50,5 +55,14 @@ describe('PostgreSQL behind PgBouncer', () => {
     await everythingWorks(handle)
     await Promise.all(Array.from({ length: 4 }, () => everythingWorks(handle)))
     await handle.close()
+
+    // From the data of a former release.
+    const former = `UPDATE portcullis.meta SET value = '{"version":1,"oldest":1}' WHERE name = 'schema'`
+    await server.query(`DROP FUNCTION portcullis.put_users, portcullis.remove_user; ${former}`, database)
+    const newer = await open(pooler.through(url))
+    await recovers(() => newer.prepare())
+    await everythingWorks(newer)
+    expect(await newer.users.insertAll?.([aUser(), aUser()])).to.equal(true)
+    await newer.close()
   })
 })

@@ -20,6 +20,8 @@ import { expectUnavailable, recovers } from '../../support/stores/outages.ts'
 import { attempts, tools } from '../../support/stores/postgres-attempts.ts'
 import { everythingWorks } from '../../support/stores/store-operations.ts'
 
+const deferred = 'DEFERRABLE INITIALLY DEFERRED'
+
 describe('an app that shares the database of the PostgreSQL store', () => {
   const run = randomUUID().slice(0, 8)
   const [service, app] = [`service_${run}`, `app_${run}`]
@@ -61,6 +63,7 @@ describe('an app that shares the database of the PostgreSQL store', () => {
     url = await server.newDatabase()
     database = new URL(url).pathname.slice(1)
     await server.query(`CREATE ROLE ${service} LOGIN; GRANT CREATE ON DATABASE ${database} TO ${service}`, database)
+    await server.query(`ALTER DATABASE ${database} SET log_parameter_max_length_on_error = -1`)
 
     const sql = await rolesSql()
     const early = psql(sql)
@@ -166,6 +169,103 @@ describe('an app that shares the database of the PostgreSQL store', () => {
       expect(warnings).to.deep.equal(['the foreign key of_user of shop.orders refused to delete a user'])
       expect(await handle.users.find(user.id)).to.deep.equal(user)
       expect(await eventsOf(user)).to.equal(0)
+    })
+  }
+
+  it('loses its rows with a user by deferred foreign keys, as those of Django', async () => {
+    const user = await stored(handle)
+    await shop.query(`
+      CREATE TABLE shop.orders (
+        id int PRIMARY KEY, user_id uuid REFERENCES portcullis.users ON DELETE CASCADE ${deferred}, UNIQUE (user_id) ${deferred}
+      );
+      CREATE TABLE shop.items (
+        id int PRIMARY KEY, order_id int REFERENCES shop.orders ON DELETE CASCADE ${deferred}, previous int REFERENCES shop.items ${deferred}
+      );
+      CREATE TABLE shop.notes (user_id uuid REFERENCES portcullis.users ON DELETE SET NULL ${deferred})`)
+    await shop.query('INSERT INTO shop.orders VALUES (1, $1)', [user.id])
+    await shop.query('INSERT INTO shop.items VALUES (1, 1, 2), (2, 1, 1)')
+    await shop.query('INSERT INTO shop.notes VALUES ($1)', [user.id])
+    expect(await removed(user)).to.equal('removed')
+    for (const table of ['orders', 'items']) expect(await rowsOf(shop, `SELECT FROM shop.${table}`)).to.deep.equal([])
+    expect(await rowsOf(shop, 'SELECT user_id FROM shop.notes')).to.deep.equal([{ user_id: null }])
+  })
+
+  for (const [times, outcome] of [
+    [7, 'removed'],
+    [8, 'unavailable'],
+  ] as const) {
+    it(`defers triggers ${times} times in a row: ${outcome}`, async () => {
+      const user = await stored(handle)
+      await shop.query(`
+        CREATE TABLE shop.orders (user_id uuid REFERENCES portcullis.users ON DELETE CASCADE);
+        CREATE TABLE shop.later (n int);
+        GRANT ALL ON shop.later TO PUBLIC; GRANT USAGE ON SCHEMA shop TO PUBLIC;
+        CREATE FUNCTION shop.defer() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+          SET CONSTRAINTS ALL DEFERRED;
+          INSERT INTO shop.later SELECT count(*) FROM shop.later HAVING count(*) < ${times};
+          RETURN NULL;
+        END $$;
+        CREATE CONSTRAINT TRIGGER first AFTER DELETE ON shop.orders ${deferred} FOR EACH ROW EXECUTE FUNCTION shop.defer();
+        CREATE CONSTRAINT TRIGGER again AFTER INSERT ON shop.later ${deferred} FOR EACH ROW EXECUTE FUNCTION shop.defer()`)
+      await shop.query('INSERT INTO shop.orders VALUES ($1)', [user.id])
+      if (outcome === 'removed') expect(await removed(user)).to.equal('removed')
+      else expect((await expectUnavailable(() => removed(user))).message).to.equal('the write of users failed')
+      expect(await rowsOf(shop, 'SELECT FROM shop.later')).to.have.length(outcome === 'removed' ? times : 0)
+    })
+  }
+
+  it('reads no value of a statement of the service in a trigger, although the database logs them with errors', async () => {
+    await shop.query(`
+      CREATE TABLE shop.seen (context text);
+      GRANT ALL ON shop.seen TO PUBLIC; GRANT USAGE ON SCHEMA shop TO PUBLIC;
+      CREATE FUNCTION shop.look() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE context text; BEGIN
+        RAISE 'look';
+      EXCEPTION WHEN OTHERS THEN
+        GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+        INSERT INTO shop.seen VALUES (context);
+        SET log_parameter_max_length_on_error = -1;
+        RETURN NULL;
+      END $$`)
+    await owner.query(
+      'CREATE TRIGGER look AFTER INSERT OR UPDATE ON portcullis.users FOR EACH ROW EXECUTE FUNCTION shop.look()',
+    )
+    try {
+      const user = await stored(handle, { passwordHash: '$2b$10$first' })
+      await handle.users.replace({ ...user, isVerified: !user.isVerified, passwordHash: '$2b$10$second' }, [])
+      const contexts = await rowsOf(shop, 'SELECT context FROM shop.seen')
+      expect(contexts).to.have.length(2)
+      expect(JSON.stringify(contexts)).to.include('put_users').and.not.include('$2b$10$')
+    } finally {
+      await owner.query('DROP TRIGGER look ON portcullis.users')
+    }
+  })
+
+  for (const schema of ['portcullis', 'portcullis_other', 'without_roles']) {
+    it(`gets the functions of this release in the schema ${schema}, with their owner`, async () => {
+      const opened = async () => {
+        const one = await postgresBackend.open({ url: asRole(service), schema, clock: () => new Date(), warn() {} })
+        await recovers(() => one.prepare())
+        return one
+      }
+      const functions = () =>
+        rowsOf(
+          owner,
+          `SELECT proname, proowner::regrole::text AS owner, proacl::text AS rights, prosrc, prosecdef, proconfig FROM pg_proc
+          WHERE pronamespace = '${schema}'::regnamespace ORDER BY proname`,
+        )
+      await (await opened()).close()
+      const before = await functions()
+      expect(before).to.have.length(2)
+      const former = "RETURNS boolean SECURITY INVOKER LANGUAGE sql AS 'SELECT true'"
+      await owner.query(`
+        CREATE OR REPLACE FUNCTION ${schema}.remove_user(anyelement) ${former};
+        CREATE OR REPLACE FUNCTION ${schema}.put_users(anyarray, text[], text[], boolean[], boolean[], boolean[],
+          timestamptz[], jsonb[], timestamptz[]) ${former};
+        UPDATE ${schema}.meta SET value = '{"version":1,"oldest":1}' WHERE name = 'schema'`)
+      const again = await opened()
+      expect(await functions()).to.deep.equal(before)
+      expect(await again.users.insertAll?.([aUser(), aUser()])).to.equal(true)
+      await again.close()
     })
   }
 
