@@ -18,7 +18,11 @@ const settings = {
     web: { redirectUris: ['https://web.example/cb', 'https://web.example/other?a=1'], backend: 'jwt' },
     shop: { redirectUris: ['https://shop.example/cb'], backend: 'stored' },
     spa: { redirectUris: ['http://localhost:5173/cb'], backend: 'jwt' },
-    desktop: { redirectUris: ['http://127.0.0.1/cb', 'http://[::1]/cb', 'com.example.app:/cb'], backend: 'stored' },
+    desktop: {
+      name: 'The Desk',
+      redirectUris: ['http://127.0.0.1/cb', 'http://[::1]/cb', 'com.example.app:/cb'],
+      backend: 'stored',
+    },
     members: { redirectUris: ['https://members.example/cb'], backend: 'strict' },
     gone: { enabled: false, redirectUris: ['https://gone.example/cb'], backend: 'jwt' },
   },
@@ -112,18 +116,18 @@ describe('the sign-in for apps', () => {
     })
 
     it('to a page with a button first, if the address of the app is not https', async () => {
-      for (const [name, address] of [
+      for (const [name, address, title = name] of [
         ['spa', 'http://localhost:5173/cb'],
-        ['desktop', 'http://127.0.0.1:49152/cb'],
-        ['desktop', 'http://[::1]:80/cb'],
-        ['desktop', 'com.example.app:/cb'],
+        ['desktop', 'http://127.0.0.1:49152/cb', 'The Desk'],
+        ['desktop', 'http://[::1]:80/cb', 'The Desk'],
+        ['desktop', 'com.example.app:/cb', 'The Desk'],
       ] as const) {
         const request = appRequest(name, address)
         const page = await authorize(authorizePath(request), { Cookie: cookie })
         expect(page.status).to.equal(200)
         expect(page.headers.get('Content-Security-Policy')).to.match(/script-src 'self'.*frame-ancestors 'none'/)
         const text = await page.text()
-        expect(text).to.include(`Continue to ${name}</button>`).and.include(email).and.not.include(address)
+        expect(text).to.include(`Continue to ${title}</button>`).and.include(email).and.not.include(address)
         expect(
           await me(tokenOf(await redeem(service.url, await codeOf(service.url, cookie, request), request))),
         ).to.equal(200)
@@ -201,13 +205,17 @@ describe('the sign-in for apps', () => {
     })
 
     it('but shows people a page, which repeats nothing of the request', async () => {
-      const path = authorizePath(appRequest('web', 'https://evil.example/<b>'), { state: 'evil-state' })
+      const path = authorizePath(appRequest('shop', 'https://evil.example/<b>?code=evil-code'), {
+        state: 'evil-state',
+      })
       const page = await authorize(path, { Accept: 'text/html', Cookie: cookie })
       const text = await page.text()
       expect([page.status, text].join(' '))
         .to.match(/^400 .*belongs to no app that is known here/s)
         .and.not.include('evil')
-      expect(service.logLines.join()).to.include('the redirectUris of the app do not have this redirect_uri')
+      const line = await eventually('a line', () => service.logLines.find((one) => one.includes('evil.example/<b>')))
+      expect(line).to.include('the redirectUris of the app do not have this redirect_uri')
+      expect(JSON.parse(line)).to.include({ app: 'shop', redirectUri: 'https://evil.example/<b>?…' })
     })
   })
 
@@ -395,6 +403,20 @@ describe('the sign-in for apps', () => {
         expect((await redeem(service.url, code, request)).status, 'the code is not used up').to.equal(200)
       })
     }
+
+    it('of a library that sends its client_id by HTTP Basic with an empty secret', async () => {
+      const request = web()
+      const code = await codeOf(service.url, cookie, request)
+      const { client_id: _, verifier, ...rest } = request
+      const form = { grant_type: 'authorization_code', code, code_verifier: verifier, ...rest }
+      const send = (userAndSecret: string) => {
+        const headers = { Authorization: `Basic ${Buffer.from(userAndSecret).toString('base64')}` }
+        return call(service.url, 'POST', '/account/token', { form, headers })
+      }
+      expect(await errorOf(send('web:a secret'))).to.deep.equal([400, 'invalid_request'])
+      expect(await errorOf(send('unknown:'))).to.deep.equal([400, 'invalid_client'])
+      expect(await me(tokenOf(await send('web:')))).to.equal(200)
+    })
 
     it('with a repeated parameter, JSON or a compressed body in the same form', async () => {
       const form = 'application/x-www-form-urlencoded'

@@ -69,6 +69,7 @@ export interface Incoming<Body, Target, Who> {
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
   readonly cookie: string | undefined
+  readonly authorization: string | undefined
   readonly caller: Caller
   /** Parses the headers. */
   readonly traits: () => ClientTraits

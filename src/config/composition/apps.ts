@@ -14,8 +14,8 @@ export { appsRouter, descriptionFor }
 /** The enabled apps of a tenant and their use cases. The settings were checked, so each app has its backend. */
 export function mountedApps(tenant: Tenant, publicUrl: string, lackOf: UseOfApps['apps']['lackOf']): UseOfApps {
   const { settings, backends, log, metrics, ports, useCases } = tenant
-  const apps = enabledOf(settings.apps).flatMap(([name, { redirectUris, backend: wanted }]) => {
-    return backends.filter((one) => one.name === wanted).map((backend) => ({ name, redirectUris, backend }))
+  const apps = enabledOf(settings.apps).flatMap(([name, { name: title = name, redirectUris, backend: wanted }]) => {
+    return backends.filter((one) => one.name === wanted).map((backend) => ({ name, title, redirectUris, backend }))
   })
   const needs = { ...ports, changeUser: useCases.changeUser }
   return {

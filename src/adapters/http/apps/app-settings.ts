@@ -3,6 +3,15 @@ import { isRedirectUri, originsOf } from './redirect-uris.ts'
 
 const app = Type.Object({
   enabled: Type.Boolean({ default: true, description: '`false` removes the app.' }),
+  name: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 80,
+      expects: 'a name of at most 80 characters',
+      otherwise: 'the `client_id`',
+      description: 'Name of the app for people, such as in "Continue to Acme".',
+    }),
+  ),
   redirectUris: Type.Array(
     Type.Refine(
       Type.String({

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import { Type } from 'typebox'
 import type { IssueCode } from '../../../application/apps/issue-code.ts'
 import { AppCodeRefused, type RedeemCode } from '../../../application/apps/redeem-code.ts'
 import { mustAskFactor } from '../../../application/factors/level.ts'
@@ -8,7 +8,6 @@ import { endpoint, type Incoming, type Router } from '../endpoint.ts'
 import { redirectHome } from '../pages/html-page.ts'
 import type { Reply } from '../reply.ts'
 import { routes } from '../routes.ts'
-import type { HttpBackend } from '../transports/http-backend.ts'
 import {
   type AuthorizationError,
   type AuthorizationRequest,
@@ -16,14 +15,10 @@ import {
   authorizationRequest,
   type Back,
 } from './authorization-request.ts'
+import type { MountedApp } from './mounted-app.ts'
 import { isHttps } from './redirect-uris.ts'
 import { TokenErrorBody, TokenFault, tokenErrorReply, wrongCode } from './token-errors.ts'
-
-export interface MountedApp {
-  readonly name: string
-  readonly redirectUris: readonly string[]
-  readonly backend: HttpBackend
-}
+import { publicClient, TokenForm, tokenRequest } from './token-request.ts'
 
 /** A refused request, for the operator. */
 export interface RefusedApp {
@@ -31,6 +26,8 @@ export interface RefusedApp {
   /** `null` for an unknown one. */
   readonly app: string | null
   readonly fault: string
+  /** The address that is not registered, without the values of its query; `null` without one. */
+  readonly redirectUri?: string | null
 }
 
 /** The page that stops a sign-in: to continue, or to verify the address first. */
@@ -70,17 +67,6 @@ const RedirectBody = Type.Object(
   { title: 'AppRedirect', additionalProperties: false },
 )
 
-const field = (description: string) => Type.Optional(Type.String({ description }))
-const TokenForm = Type.Object(
-  {
-    grant_type: field('`authorization_code`'),
-    code: field('The code, within a minute'),
-    redirect_uri: field('As in the authorization request'),
-    client_id: field('The name of the app'),
-    code_verifier: field('43 to 128 characters, whose SHA-256 is the `code_challenge` (RFC 7636)'),
-  },
-  { title: 'TokenRequest' },
-)
 const TokenBody = Type.Object(
   {
     access_token: Type.String(),
@@ -106,6 +92,7 @@ export const appsRouter: Router<UseOfApps> = {
         { name: 'state', description: 'Repeated in the answer' },
         { name: 'code_challenge', description: 'SHA-256 of the verifier, base64url (RFC 7636)' },
         { name: 'code_challenge_method', description: '`S256`' },
+        { name: 'login_hint', description: 'The address of the user, which the sign-in page fills in' },
         { name: 'prompt', description: '`none` for an answer without a page, `login` for a new login' },
       ],
       replies: {
@@ -125,7 +112,7 @@ export const appsRouter: Router<UseOfApps> = {
         const refuse = (back: Back, error: AuthorizationError, description: string) =>
           seeOther(answerTo(back, publicUrl, { error, error_description: description }))
         if (asked.type === 'unknown') {
-          apps.report({ requestId, app: asked.app, fault: asked.fault })
+          apps.report({ requestId, app: asked.app, fault: asked.fault, redirectUri: shown(asked.redirectUri) })
           throw new Refusal('APP_NOT_REGISTERED')
         }
         if (asked.type === 'refused') {
@@ -149,7 +136,7 @@ export const appsRouter: Router<UseOfApps> = {
         const kind = pageFor(app, by, back)
         if (kind === null) return seeOther(await codeFor(asked, by, incoming, { issueCode, apps }))
         if (prompt === 'none') return refuse(back, 'interaction_required', 'the user has to see a page')
-        return apps.page({ kind, app: app.name, email: by.user.email, another: signIn('another'), languages })
+        return apps.page({ kind, app: app.title, email: by.user.email, another: signIn('another'), languages })
       },
     }),
 
@@ -183,10 +170,11 @@ export const appsRouter: Router<UseOfApps> = {
         415: { description: 'The body is compressed, or its charset is not UTF-8', body: TokenErrorBody },
       },
       errorReply: tokenErrorReply,
-      async handle({ body, requestId, languages }, { redeemCode, apps }: UseOfApps) {
-        const app = apps.byName.get(body.client_id ?? '') ?? null
+      async handle({ body, authorization, requestId, languages }, { redeemCode, apps }: UseOfApps) {
+        const clientId = body.client_id ?? publicClient(authorization)
+        const app = apps.byName.get(clientId ?? '') ?? null
         try {
-          const request = tokenRequest(body, app)
+          const request = tokenRequest(body, clientId, app)
           const { issued } = await redeemCode.execute({ ...request, requestId, languages })
           const milliseconds = issued.credential.expiresAt.getTime() - apps.clock().getTime()
           const expiresIn = Math.max(0, Math.floor(milliseconds / 1000))
@@ -253,26 +241,11 @@ function seeOther(location: string): Reply {
   return { status: 303, headers: { Location: location } }
 }
 
-/** RFC 7636 section 4.1. */
-const verifierForm = /^[\w.~-]{43,128}$/
+const longestShown = 200
 
-function tokenRequest(form: Static<typeof TokenForm>, app: MountedApp | null) {
-  const { grant_type, client_id, code, redirect_uri: redirectUri, code_verifier: verifier } = form
-  if (grant_type === undefined) throw missing('grant_type')
-  if (grant_type !== 'authorization_code') {
-    throw new TokenFault('unsupported_grant_type', 'grant_type must be authorization_code')
-  }
-  if (client_id === undefined) throw missing('client_id')
-  if (app === null) throw new TokenFault('invalid_client', 'no app has this client_id')
-  if (code === undefined) throw missing('code')
-  if (redirectUri === undefined) throw missing('redirect_uri')
-  if (verifier === undefined) throw missing('code_verifier')
-  if (!verifierForm.test(verifier)) throw new TokenFault('invalid_grant', wrongCode)
-  return { app: app.name, backend: app.backend, code, redirectUri, verifier }
-}
-
-function missing(name: string): TokenFault {
-  return new TokenFault('invalid_request', `${name} is missing`)
+/** A refused address for the log. The values of its query may be secrets. */
+function shown(redirectUri: string | null): string | null {
+  return redirectUri?.replace(/[?#].*$/s, '?…').slice(0, longestShown) ?? null
 }
 
 /** The fault of a token request in words for the log; `null` for a fault that is logged elsewhere. */

@@ -21,7 +21,12 @@ export type AuthorizationError =
 
 /** A request whose address is not registered gets no redirect, or it could lead people anywhere (RFC 9700 section 4.11.2). */
 export type AuthorizationRequest<App extends Registered> =
-  | { readonly type: 'unknown'; readonly app: string | null; readonly fault: string }
+  | {
+      readonly type: 'unknown'
+      readonly app: string | null
+      readonly fault: string
+      readonly redirectUri: string | null
+    }
   | {
       readonly type: 'refused'
       readonly app: App
@@ -62,11 +67,12 @@ export function authorizationRequest<App extends Registered>(
     const values = query.getAll(name)
     return values.length === 1 ? values[0] || null : null
   }
-  const app = apps.get(one('client_id') ?? '')
-  if (app === undefined) return { type: 'unknown', app: null, fault: 'no app has this client_id' }
   const redirectUri = one('redirect_uri')
+  const app = apps.get(one('client_id') ?? '')
+  if (app === undefined) return { type: 'unknown', app: null, fault: 'no app has this client_id', redirectUri }
   if (redirectUri === null || !isRegistered(redirectUri, app.redirectUris)) {
-    return { type: 'unknown', app: app.name, fault: 'the redirectUris of the app do not have this redirect_uri' }
+    const fault = 'the redirectUris of the app do not have this redirect_uri'
+    return { type: 'unknown', app: app.name, fault, redirectUri }
   }
 
   const back: Back = { redirectUri, state: one('state') }

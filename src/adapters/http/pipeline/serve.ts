@@ -200,6 +200,7 @@ function answerOf<Use>(
           params,
           query: new URLSearchParams(ctx.querystring),
           cookie: ctx.req.headers.cookie,
+          authorization: ctx.req.headers.authorization,
           caller,
           traits: () => needs.traitsOf(ctx.req),
           isForeign: () => isForeign(ctx.req.headers, needs.ownOrigins) && !isOfProxy(ctx.req.headers),

@@ -1,6 +1,6 @@
 import { answeredChallenge, askForCode } from '../code-step.ts'
 import { attempt, finish, offerProviders, onClick, onSubmit, sendLinkOnClick } from '../form.ts'
-import { byId, data, element, keepReturn, notice, parameters, say, takeError, texts, wayOn } from '../page.ts'
+import { byId, data, element, keepReturn, notice, parameters, returnTo, say, takeError, texts, wayOn } from '../page.ts'
 import { hasPasskeys, passkeyAnswer } from '../passkeys.ts'
 import { codeOf, logIn, logInWith, Problem, problemOf, signedIn } from '../requests.ts'
 
@@ -47,6 +47,10 @@ if (hasPasskeys) {
   }
   byId('username').addEventListener('focus', suggest, { once: true })
 }
+
+// An app may know who wants to sign in (OpenID Connect Core section 3.1.2.1).
+const hint = returnTo === null ? null : new URL(returnTo).searchParams.get('login_hint')
+if (hint !== null) byId<HTMLInputElement>('username').value = hint
 
 offerProviders()
 
