@@ -9,6 +9,12 @@ export function isOrigin(text: string): boolean {
  * standard gives these schemes no origin (WHATWG URL, "origin"), so such origins are compared as text.
  */
 export function isAppOrigin(text: string): boolean {
+  if (isAndroidApp(text)) return true
   if (!/^[a-z][a-z0-9+.-]*:\/\/[a-z0-9.-]+(:\d+)?$/.test(text) || !URL.canParse(text)) return false
   return new URL(text).origin === 'null'
+}
+
+/** How an Android app names itself in the answers of its passkeys: by the SHA-256 of the key that signs it. Its requests have no origin. */
+export function isAndroidApp(text: string): boolean {
+  return /^android:apk-key-hash:[\w-]{43}$/.test(text)
 }

@@ -55,6 +55,7 @@ describe('public keys', () => {
     for (const path of [paths.description, paths.openid]) {
       const answer = await fetch(url + path)
       expect(answer.headers.get('Cache-Control')).to.equal('private, max-age=600')
+      expect(answer.headers.get('Access-Control-Allow-Origin'), 'scripts of any page may read it').to.equal('*')
       expect(await answer.json()).to.deep.include({ issuer: url, jwks_uri: url + paths.keys })
     }
     for (const path of Object.values(paths)) {

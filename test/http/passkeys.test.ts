@@ -15,6 +15,7 @@ import { challenged, codeOf, enrolled, prove } from '../support/scenes/factors.t
 import { startTestService, type TestService } from '../support/services/service.ts'
 
 const refusedPasskey = refused(400, 'PASSKEY_REFUSED')
+const androidApp = `android:apk-key-hash:${'k'.repeat(43)}`
 const refusedFactor = refused(400, 'SECOND_FACTOR_REFUSED')
 
 describe('passkeys', () => {
@@ -24,7 +25,11 @@ describe('passkeys', () => {
   const pass = now.advance
 
   before(async () => {
-    const env = { PORTCULLIS_ROUTERS__FACTORS__ENABLED: 'true', PORTCULLIS_LIMITS__ENABLED: 'false' }
+    const env = {
+      PORTCULLIS_ROUTERS__FACTORS__ENABLED: 'true',
+      PORTCULLIS_LIMITS__ENABLED: 'false',
+      PORTCULLIS_HTTP__ALLOWED_ORIGINS: androidApp,
+    }
     service = await startTestService(env, { clock: now })
     url = service.url
   })
@@ -99,6 +104,13 @@ describe('passkeys', () => {
     expect(decodeJwt(tokenOf(answer)).amr).to.deep.equal(['pwd', 'hwk', 'user', 'mfa'])
   })
 
+  it('are those of an Android app, too, whose key http.allowedOrigins names', async () => {
+    const { bearer } = await somebody()
+    const passkey = authenticator()
+    expect((await add(bearer, passkey, { origin: androidApp })).status).to.equal(200)
+    expect((await signIn(passkey, { origin: androidApp })).status).to.equal(200)
+  })
+
   it('work in the browser of their challenge alone, at a backend with cookies', async () => {
     const { passkey } = await somebody()
     const options = await asked('cookie')
@@ -122,6 +134,7 @@ describe('passkeys', () => {
 
   const faults: Readonly<Record<string, Faults>> = {
     'of another origin': { origin: 'https://evil.example' },
+    'of another Android app': { origin: androidApp.replaceAll('k', 'x') },
     'of another port': { origin: 'http://localhost:1' },
     'for another domain': { rpId: 'evil.example' },
     'without user verification': { isUserVerified: false },

@@ -3,17 +3,19 @@ import { passkeyVerifier } from '../../adapters/passkeys/passkey-verifier.ts'
 import type { PasskeyVerifier } from '../../application/ports/passkey-verifier.ts'
 import type { SecretMark } from '../../application/ports/stores/secret-mark.ts'
 import { parseJson } from '../../lib/json-text.ts'
+import { isAndroidApp } from '../../lib/origins.ts'
 import { passkeyDomain } from '../settings/passkey-domain.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 
-/** The passkeys of a tenant, whose pages are at `publicUrl` and at the allowed origins below its domain. */
+/** The passkeys of a tenant, whose pages are at `publicUrl` and at the allowed origins below its domain, and of its Android apps. */
 export function passkeysOf(settings: Settings, publicUrl: string): PasskeyVerifier {
   const rpId = passkeyDomain(settings.security.passkeyDomain, publicUrl)
-  const isBelow = (origin: string): boolean => {
+  const mayUse = (origin: string): boolean => {
+    if (isAndroidApp(origin)) return true // the Digital Asset Links of the domain name the app
     const { hostname } = new URL(origin)
     return hostname === rpId || hostname.endsWith(`.${rpId}`)
   }
-  const allowed = settings.http.allowedOrigins.filter((one) => URL.canParse(one) && isBelow(one))
+  const allowed = settings.http.allowedOrigins.filter((one) => URL.canParse(one) && mayUse(one))
   return passkeyVerifier({ rpId, origins: [new URL(publicUrl).origin, ...allowed] })
 }
 

@@ -246,7 +246,19 @@ describe('judging the settings', () => {
   describe('good settings', () => {
     const good: [title: string, file: unknown][] = [
       ['an origin on a port', { http: { allowedOrigins: ['http://localhost:5173', 'https://a.example'] } }],
-      ['origins of apps', { http: { allowedOrigins: ['capacitor://localhost', 'tauri://localhost', 'app://-'] } }],
+      [
+        'origins of apps',
+        {
+          http: {
+            allowedOrigins: [
+              'capacitor://localhost',
+              'tauri://localhost',
+              'app://-',
+              `android:apk-key-hash:${'k'.repeat(43)}`,
+            ],
+          },
+        },
+      ],
       ['every character of a token (RFC 9110)', { http: { allowedHeaders: ["x!#$%&'*+-.^_`|~9"] } }],
       ['an IPv6 address', { http: { host: '::1' } }],
       [

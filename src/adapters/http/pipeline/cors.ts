@@ -13,7 +13,23 @@ interface CorsPolicy {
   readonly headers: readonly string[]
 }
 
-export function crossOrigin({ origins, withoutCookie, headers }: CorsPolicy): CrossOrigin {
+export function crossOrigin(policy: CorsPolicy): CrossOrigin {
+  const ofPolicy = crossOriginOf(policy)
+  return async (ctx) => {
+    if (await ofPolicy(ctx)) return true
+    if (isOfEverybody(ctx) && !ctx.res.hasHeader(allowOrigin)) ctx.set(allowOrigin, '*')
+    return false
+  }
+}
+
+const allowOrigin = 'Access-Control-Allow-Origin'
+
+/** Scripts of any page may verify tokens: they read the keys and the description of the issuer, which everybody may know. */
+function isOfEverybody({ path }: Context): boolean {
+  return path.startsWith('/.well-known/')
+}
+
+function crossOriginOf({ origins, withoutCookie, headers }: CorsPolicy): CrossOrigin {
   if (origins.size + withoutCookie.size === 0) return async () => false
   const isKnown = (origin: string): boolean => origins.has(origin) || withoutCookie.has(origin)
   const middleware = cors({

@@ -52,7 +52,7 @@ export const address = (options: Annotations) =>
 /** The origin of a front end, which may be an app. */
 export const frontEnd = () =>
   Type.Refine(
-    Type.String({ expects: `${originExample}, or of an app (capacitor://localhost)` }),
+    Type.String({ expects: `${originExample}, or of an app (capacitor://localhost, android:apk-key-hash:…)` }),
     (text) => isOrigin(text) || isAppOrigin(text),
   )
 

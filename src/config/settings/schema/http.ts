@@ -26,7 +26,7 @@ export const http = Type.Object({
   allowedOrigins: Type.Array(frontEnd(), {
     default: [],
     description:
-      'Origins of front ends that may call the service (CORS): of web pages with credentials, of app schemes such as `capacitor://localhost` with bearer tokens only. Never `*` or `null`.',
+      'Origins of front ends that may call the service (CORS): of web pages with credentials, of app schemes such as `capacitor://localhost` with bearer tokens only. `android:apk-key-hash:…` names an Android app whose passkeys count. Never `*` or `null`.',
   }),
   allowedHeaders: Type.Array(
     // A token (RFC 9110 section 5.6.2). In requests with credentials, * does not stand for all headers (W3C Fetch).
