@@ -53,7 +53,8 @@ function sourceOf(sources: ReadonlyMap<string, Source>, path: string): Source {
 
 function objectionsToNoSecret({ stores }: Settings): Objection[] {
   if (pluginOf(stores.users.kind).protocols.length === 0) return []
-  const message = 'is required when a server stores the users; all replicas need the same'
+  const message =
+    'is required when a server stores the users; all replicas need the same. `openssl rand -base64 32` makes one'
   return [['secret', message, ['stores.users.kind']]]
 }
 

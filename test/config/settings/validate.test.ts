@@ -188,7 +188,8 @@ describe('judging the settings', () => {
         },
         {
           path: 'secret',
-          message: 'is required when a server stores the users; all replicas need the same; set PORTCULLIS_SECRET',
+          message:
+            'is required when a server stores the users; all replicas need the same. `openssl rand -base64 32` makes one; set PORTCULLIS_SECRET',
           source: 'default',
         },
       ])
