@@ -50,7 +50,10 @@ describe('the pages that a newcomer follows', () => {
     const steps = tourOf(blocksOf(projectFile('docs/tour.md')))
     expect(steps).to.have.length.above(8)
     expect(steps.filter(({ printed }) => printed === '')).to.deep.equal(steps.slice(0, 1))
-    await follow('docs/tour.md', {})
+    await follow('docs/tour.md', {}, async (_, here) => {
+      const { body } = await call(here('http://localhost:3000'), 'GET', '/openapi.json')
+      expect(body).to.have.property('paths').that.includes.keys('/users/me/factors', '/users/me/factors/passkeys')
+    })
   })
 
   it('the README shows the output of its commands, with MongoDB and Redis as in docs/settings.md', async () => {
