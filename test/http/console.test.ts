@@ -59,6 +59,17 @@ describe('the console', () => {
       .and.include('superuser create')
   })
 
+  it('names the command for a first superuser only on a developer’s machine without one', async () => {
+    const needs = async (url: string) => /needsSuperuser[^:]*:true/.test(await (await fetch(`${url}/admin`)).text())
+    expect(await needs(site.url)).to.equal(false)
+    const lone = await startTestService()
+    try {
+      expect(await needs(lone.url)).to.equal(true)
+    } finally {
+      await lone.stop()
+    }
+  })
+
   it('has routes for superusers alone', async () => {
     const { url, user, root } = site
     const bearer = await logIn(url, user.email)

@@ -3,6 +3,7 @@ import type { Router } from '../../adapters/http/endpoint.ts'
 import { iconNameOf } from '../../adapters/http/pages/account/site.ts'
 import { consoleRouter } from '../../adapters/http/pages/console/console-router.ts'
 import { brandOf } from '../../lib/brand.ts'
+import { isLocal } from '../settings/defaults.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
 import type { Tenant } from './tenant.ts'
 
@@ -31,7 +32,7 @@ export function useOfConsole(tenant: Tenant, counts: (() => { open: number; disa
 
 /** The pages of the console. */
 export function pagesOf({ settings, ports }: Tenant, publicUrl: string): Router<unknown>[] {
-  const { pages, backends, routers, admin, security } = settings
+  const { http, pages, backends, routers, admin, security } = settings
   const cookie = enabledOf(backends).find(([, { transport }]) => transport.kind === 'cookie')?.[1]
   if (cookie === undefined) throw new Error('the console needs a cookie backend') // the settings were checked
   const prefixOf = ({ enabled, prefix }: { readonly enabled: boolean; readonly prefix: string }) =>
@@ -48,5 +49,8 @@ export function pagesOf({ settings, ports }: Tenant, publicUrl: string): Router<
     factorResetHours: security.factorResetHours,
     hasOwnPort: admin.port !== undefined,
   }
-  return [consoleRouter(site, [...ports.fieldRules.fields.values()], publicUrl)]
+  const isAtHome = isLocal(http)
+  // Strangers learn nothing, and cause no search: only a developer's machine gets the hint.
+  const needsSuperuser = async () => isAtHome && (await ports.users.count({ isSuperuser: true }, 1)).count === 0
+  return [consoleRouter(site, { fields: [...ports.fieldRules.fields.values()], publicUrl, needsSuperuser })]
 }

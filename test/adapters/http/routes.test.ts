@@ -75,7 +75,7 @@ describe('the list of routes', () => {
       try: tryRouter({ publicUrl: '', config: {} }),
       mailbox: mailboxRouter({ mailbox: { newestFirst: () => [] }, key: '' }),
       frontDoor: frontDoorRouter({ account: true, development: null }, ''),
-      console: consoleRouter(site, [], 'http://localhost'),
+      console: consoleRouter(site, { fields: [], publicUrl: 'http://localhost', needsSuperuser: async () => false }),
       keys: wellKnownRouter({ issuer: '', published: async () => [], cacheSeconds: 0, signIn: null }),
     }
     const paths = Object.entries(pages).map(([name, { endpoints }]) => [name, endpoints.map(({ path }) => path)])

@@ -25,6 +25,8 @@ export interface ConsoleData {
   readonly base: string
   readonly site: ConsoleSite
   readonly texts: Texts
+  /** Whether the page names the command that makes the first superuser. */
+  readonly needsSuperuser: boolean
   /** The titles of the deployer's fields, by their names. */
   readonly fieldTitles: Readonly<Record<string, string>>
   /** The titles of those that a search compares. */

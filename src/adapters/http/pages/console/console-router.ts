@@ -15,20 +15,26 @@ const languages: Readonly<Record<string, Texts>> = { en, de }
 /** No script can turn text into markup or code, even by mistake (W3C Trusted Types). */
 const policy = `${scriptedPagePolicy()}; require-trusted-types-for 'script'; trusted-types 'none'`
 
+interface Needs {
+  readonly fields: readonly Field[]
+  readonly publicUrl: string
+  /** Whether there is no superuser yet. Asked at each request of the page. */
+  readonly needsSuperuser: () => Promise<boolean>
+}
+
 /** The console for superusers. It calls only public routes, so curl can do whatever it does. */
-export function consoleRouter(site: ConsoleSite, fields: readonly Field[], publicUrl: string): Router<unknown> {
+export function consoleRouter(site: ConsoleSite, { fields, publicUrl, needsSuperuser }: Needs): Router<unknown> {
   const base = basePathOf(publicUrl)
   const endpoints = [
-    pageEndpoint('/admin', (incoming) => {
+    pageEndpoint('/admin', async (incoming) => {
       // At a port of its own, it may have any name.
       const redirect = site.hasOwnPort ? null : redirectHome(publicUrl, '/admin', incoming)
       if (redirect !== null) return redirect
       const texts = languages[bestLanguage(incoming.languages, Object.keys(languages)) ?? 'en'] ?? en
       const fieldTitles = Object.fromEntries(fields.map((field) => [field.name, titleOf(field, texts)]))
       const searchedFields = fields.filter(({ unique }) => unique !== null).map((field) => titleOf(field, texts))
-      return pageReply(consolePage({ base, site, texts, fieldTitles, searchedFields }), policy, {
-        language: texts.language,
-      })
+      const data = { base, site, texts, fieldTitles, searchedFields, needsSuperuser: await needsSuperuser() }
+      return pageReply(consolePage(data), policy, { language: texts.language })
     }),
     builtFile('/admin/console.js'),
     builtFile('/admin/admin.css'),

@@ -1,5 +1,17 @@
 import { showDeliveries } from './deliveries.ts'
-import { base, beginView, byId, data, element, filled, sayWhatWasLeft, setOwnId, site, texts } from './page.ts'
+import {
+  base,
+  beginView,
+  byId,
+  data,
+  element,
+  filled,
+  needsSuperuser,
+  sayWhatWasLeft,
+  setOwnId,
+  site,
+  texts,
+} from './page.ts'
 import { showPeople } from './people.ts'
 import { showAddress, showPerson } from './person.ts'
 import { attempt, Problem, request, signInAddress } from './requests.ts'
@@ -22,15 +34,18 @@ function showGate(text: string, ways: readonly (readonly [string, string])[], ..
   )
 }
 
+/** For a developer. At a public address, or where there is a superuser, nobody is told. */
+const hints = needsSuperuser ? [texts.gate.firstSuperuser] : []
+
 function showGateFor(code: string): void {
-  const { secondFactor, withFactor, addFactor, signIn, signInButton, firstSuperuser } = texts.gate
+  const { secondFactor, withFactor, addFactor, signIn, signInButton } = texts.gate
   const factors = `${base}/account/factors?${new URLSearchParams({ return_to: location.href })}`
   if (code === 'SECOND_FACTOR_REQUIRED') {
     showGate(secondFactor, [
       [signInAddress(), withFactor],
       [factors, addFactor],
     ])
-  } else showGate(signIn, [[signInAddress(), signInButton]], firstSuperuser)
+  } else showGate(signIn, [[signInAddress(), signInButton]], ...hints)
 }
 
 addEventListener('gate', (event) => showGateFor((event as CustomEvent<string>).detail)) // safe: `attempt` sends it
@@ -68,7 +83,7 @@ async function begin(): Promise<void> {
     return showGate(
       filled(texts.gate.notSuperuser, { email: me.email }),
       [[signInAddress(), texts.gate.signInButton]],
-      texts.gate.firstSuperuser,
+      ...hints,
     )
   }
   setOwnId(me.id)

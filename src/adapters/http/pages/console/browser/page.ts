@@ -5,7 +5,7 @@ import type { ConsoleData } from '../console-data.ts'
 export { element, filled }
 
 // Safe: the service writes the data into the page.
-export const { base, site, texts, fieldTitles, searchedFields } = JSON.parse(
+export const { base, site, texts, fieldTitles, searchedFields, needsSuperuser } = JSON.parse(
   document.body.dataset.page ?? '{}',
 ) as ConsoleData
 
