@@ -37,6 +37,7 @@ describe('the mailbox', () => {
     const policy = message.headers.get('Content-Security-Policy')
     expect(policy)
       .to.contain("default-src 'none'")
+      .and.contain('img-src data:')
       .and.match(/sandbox allow-popups/)
       .and.not.contain('allow-scripts')
     const [, token] = /#token=([\w-]{43})/.exec(page) ?? []

@@ -57,7 +57,7 @@ describe('a mail server with a fault', () => {
   it('makes a refused notice a dead letter with a reason', async () => {
     const smtp = await server({
       onMessage: ({ parsed }) =>
-        parsed.subject === 'Your password was changed'
+        parsed.subject === 'Your password was changed – Portcullis'
           ? { status: 554, text: '5.7.1 Blocked: http://localhost/#token=abc for ada@example.com, ask ada or' }
           : null,
     })

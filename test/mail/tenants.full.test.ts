@@ -24,14 +24,18 @@ describe('the mail of two tenants', () => {
   before(async () => {
     smtp = await startSmtp()
     const templates = scratchFolder()
+    const logo = join(templates, 'logo.png')
     await mkdir(join(templates, 'en'))
+    const image = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+    await writeFile(logo, Buffer.from(image, 'base64'))
+    const pages = { enabled: true, name: 'Acme GmbH', color: '#ffdd00', logo }
     await writeFile(join(templates, 'en', 'verify.txt'), 'Subject: Globex says hello\n\n{{link}}\n')
     service = await startTestService(
       { PORTCULLIS_MAIL__URL: `smtp://127.0.0.1:${smtp.port}`, PORTCULLIS_MAIL__EHLO: 'out.example.com' },
       {
         files: {
           'portcullis.config.json': {
-            tenants: { by: 'path', list: { acme: { mail: acme }, globex: { mail: { ...globex, templates } } } },
+            tenants: { by: 'path', list: { acme: { mail: acme, pages }, globex: { mail: { ...globex, templates } } } },
           },
         },
       },
@@ -61,6 +65,11 @@ describe('the mail of two tenants', () => {
       const isOfAcme = to[0]?.endsWith('@of-acme.example') ?? false
       const whole = `${source}${parsed.text}${parsed.html}`
       expect(whole).to.not.match(isOfAcme ? /globex/i : /acme/i)
+      expect(parsed.attachments.map(({ contentId }) => contentId)).to.deep.equal(isOfAcme ? ['<logo@portcullis>'] : [])
+      if (isOfAcme) {
+        expect(parsed.subject).to.match(/ – Acme GmbH$/)
+        expect(parsed.html).to.contain('background: #ffdd00; color: #000000').and.contain('cid:logo@portcullis')
+      }
       expect(parsed.from?.address).to.equal(isOfAcme ? 'konten@acme.example' : 'accounts@globex.example')
       expect(parsed.text).to.contain(isOfAcme ? 'https://app.acme.example/' : `${service.urlOf('globex')}/account/`)
     }

@@ -1,9 +1,10 @@
 import type { EventHandlers, HandlerCall } from '../../application/ports/event-handlers.ts'
-import type { Mailer, Sender } from '../../application/ports/mailer.ts'
+import type { Mailer, MailImage, Sender } from '../../application/ports/mailer.ts'
 import { type Email, emailKey } from '../../domain/email.ts'
 import type { LinkChange, UserChanges } from '../../domain/events.ts'
 import type { RequestPurpose, TokenPurpose } from '../../domain/one-time-token.ts'
 import type { UserView } from '../../domain/user.ts'
+import { textOn } from '../../lib/text-on.ts'
 import type { MessageFields, MessageName } from './message-fields.ts'
 import type { Templates } from './templates.ts'
 
@@ -17,6 +18,11 @@ interface Needs {
   readonly replyTo: Email | null
   /** The name of the service in messages. */
   readonly service: string
+  /** The colour of buttons, such as `#245a8d`. */
+  readonly color: string | null
+  readonly logo: MailImage | null
+  /** The address for questions. */
+  readonly support: Email | null
   /** The address of the page that takes the token. */
   readonly page: (purpose: LinkPurpose) => string
   /** The name of a provider for people, such as `GitHub`. */
@@ -36,12 +42,15 @@ interface Outgoing {
 
 /** Sends the messages to users. A failed attempt sends all messages of its event again, with the same `Message-ID`. */
 export function mailHandlers(needs: Needs): EventHandlers {
-  const { mailer, templates, from, replyTo, service, language, isOn } = needs
+  const { mailer, templates, from, replyTo, service, color, logo, support, language, isOn } = needs
+  const design = { logo: logo && `cid:${logo.cid}`, color, onColor: color && textOn(color) }
 
   async function send({ name, to, fields }: Outgoing, { eventId, languages }: HandlerCall['context']): Promise<void> {
-    const common = { service, email: to, support: replyTo }
+    const common = { service, email: to, support, ...design }
     const rendered = templates.render(name, languages, language, { ...common, ...fields })
-    await mailer.send({ ...rendered, id: `${eventId}.${name}`, from, replyTo, to })
+    // A layout of the deployer may show no logo.
+    const images = logo !== null && rendered.html.includes(logo.cid) ? [logo] : []
+    await mailer.send({ ...rendered, images, id: `${eventId}.${name}`, from, replyTo, to })
   }
 
   return {

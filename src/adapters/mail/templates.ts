@@ -25,7 +25,7 @@ export class TemplateFault extends Error {
 }
 
 const layoutFile = 'layout.html'
-const layoutFields = ['language', 'subject', 'service', 'content']
+const layoutFields = ['language', 'subject', 'heading', 'service', 'logo', 'color', 'onColor', 'content']
 const subjectLine = /^Subject: (.+)\r?\n/
 /** The build copies it beside the bundle. */
 const ownFolder = fileURLToPath(new URL('./messages/', import.meta.url))
@@ -60,10 +60,16 @@ export async function loadTemplates(folder: string | null, needed = messageNames
       return {
         subject,
         text: asText(source.replace(subjectLine, '').trimStart(), view),
-        html: Mustache.render(textOf(layoutFile), { ...view, subject, content }),
+        html: Mustache.render(textOf(layoutFile), { ...view, subject, heading: withoutName(subject, fields), content }),
       }
     },
   }
+}
+
+/** Our layout shows the name above. */
+function withoutName(subject: string, { service }: MessageFields): string {
+  const end = ` – ${service}`
+  return subject.endsWith(end) ? subject.slice(0, -end.length) : subject
 }
 
 function asText(template: string, view: object): string {

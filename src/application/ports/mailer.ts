@@ -7,6 +7,14 @@ export interface Sender {
   readonly address: Email
 }
 
+/** An image within a message. Its HTML shows it by `cid:` and this id (RFC 2392). */
+export interface MailImage {
+  readonly cid: string
+  readonly fileName: string
+  readonly type: 'image/png' | 'image/jpeg'
+  readonly content: Uint8Array
+}
+
 /** A message to one person. */
 export interface Mail {
   /** The same at each attempt. It becomes the `Message-ID`, so that mailboxes recognise repetitions. */
@@ -18,6 +26,7 @@ export interface Mail {
   readonly text: string
   /** `null` for a message of text alone. */
   readonly html: string | null
+  readonly images?: readonly MailImage[]
 }
 
 export interface Mailer {

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+import { basename, extname } from 'node:path'
 import { addressIn, parseSender } from '../../adapters/addresses/parse-sender.ts'
 import { type LinkPurpose, mailHandlers } from '../../adapters/mail/mail-handlers.ts'
 import { type MailUrl, parseMailUrl } from '../../adapters/mail/mail-url.ts'
@@ -7,7 +9,7 @@ import { measuredMailer } from '../../adapters/metrics/measured.ts'
 import type { Metrics } from '../../adapters/metrics/metrics.ts'
 import type { Shares } from '../../adapters/stores/store-backend.ts'
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
-import type { Mailbox, Mailer, Sender } from '../../application/ports/mailer.ts'
+import type { Mailbox, Mailer, MailImage, Sender } from '../../application/ports/mailer.ts'
 import type { Email } from '../../domain/email.ts'
 import { brandOf } from '../../lib/brand.ts'
 import { titleOf } from '../plugins/providers.ts'
@@ -39,7 +41,7 @@ interface OpenMail {
 /** Opens the messages to users; `null` where mail is off. */
 export async function openMail(needs: MailNeeds): Promise<OpenMail | null> {
   const { settings, publicUrl } = needs
-  const { mail } = settings
+  const { mail, pages } = settings
   const url = mailUrlOf(settings)
   if (url === null) return null
   const templates = await templatesOf(settings)
@@ -50,7 +52,10 @@ export async function openMail(needs: MailNeeds): Promise<OpenMail | null> {
     templates,
     from,
     replyTo: replyToOf(settings),
-    service: brandOf(from.name, new URL(publicUrl)),
+    support: contactOf(settings),
+    service: brandOf(pages.name ?? from.name, new URL(publicUrl)),
+    color: pages.color,
+    logo: await logoOf(pages.logo),
     page: (purpose) => pageFor(purpose, settings, publicUrl),
     providerTitle: (name) => settings.providers[name]?.label ?? titleOf(name),
     lifetimes: lifetimesOf(settings),
@@ -129,12 +134,37 @@ export async function templatesOf({ mail, users }: Pick<Settings, 'mail' | 'user
 }
 
 /** The sender of the settings, or one at the host of the service. */
-export function senderOf(settings: Pick<Settings, 'mail'>, publicUrl: string): Sender {
+export function senderOf(settings: Pick<Settings, 'mail' | 'pages'>, publicUrl: string): Sender {
   const url = mailUrlOf(settings)
   const given = settings.mail.from ?? (url?.kind === 'smtp' ? url.login?.user : undefined)
   const sender = given === undefined ? null : parseSender(given)
   // Safe: a header needs no dot in the host, which an address of a user has.
-  return sender ?? { name: null, address: `no-reply@${new URL(publicUrl).hostname}` as Email }
+  const address = sender?.address ?? (`no-reply@${new URL(publicUrl).hostname}` as Email)
+  return { name: sender?.name ?? settings.pages.name, address }
+}
+
+/** Each message carries it, so a large image would make it slow to load. */
+const mostLogoBytes = 100 * 1024
+
+/** The logo for messages. Mail programs show PNG and JPEG, and hardly any other kind. `null` for another or a large one. */
+async function logoOf(path: string | null): Promise<MailImage | null> {
+  const type = path === null ? null : (logoTypes.get(extname(path)) ?? null)
+  if (path === null || type === null) return null
+  const content = await readFile(path).catch((thrown: unknown) => {
+    const code = thrown instanceof Error && 'code' in thrown ? thrown.code : thrown
+    throw settingsFault('pages.logo', `cannot be read (${String(code)})`)
+  })
+  return content.length > mostLogoBytes ? null : { cid: 'logo@portcullis', fileName: basename(path), type, content }
+}
+
+const logoTypes = new Map<string, MailImage['type']>([
+  ['.png', 'image/png'],
+  ['.jpg', 'image/jpeg'],
+])
+
+/** The address for questions of users. */
+export function contactOf({ mail, pages }: Pick<Settings, 'mail' | 'pages'>): Email | null {
+  return pages.contact === null ? replyToOf({ mail }) : addressIn(pages.contact)
 }
 
 export function replyToOf({ mail }: Pick<Settings, 'mail'>): Email | null {

@@ -59,6 +59,9 @@ describe('mail as a handler', () => {
       from: { name: 'Acme', address: 'accounts@example.com' as Email },
       replyTo: 'help@example.com' as Email,
       service: 'Acme',
+      support: 'help@example.com' as Email,
+      color: null,
+      logo: null,
       page: (purpose) => `https://example.com/${purpose}`,
       providerTitle: (name) => name.toUpperCase(),
       lifetimes: { verify_email: 86_400, reset_password: 900 },
@@ -69,14 +72,36 @@ describe('mail as a handler', () => {
     return { own, sent, names: () => sent.map(({ id, to }) => [id.replace('event-1.', ''), to]) }
   }
 
+  it('shows colour and logo of the service, and carries the logo only where the layout shows it', async () => {
+    const logo = {
+      cid: 'logo@portcullis',
+      fileName: 'logo.png',
+      type: 'image/png',
+      content: new Uint8Array([1]),
+    } as const
+    const { own, sent } = handlers({ logo, color: '#ffdd00' })
+    await own.call(aCall('password_reset'), 1)
+    expect(sent[0]?.images).to.deep.equal([logo])
+    expect(sent[0]?.html)
+      .to.include('<img src="cid:logo@portcullis" alt=""')
+      .and.include('.card .button { background: #ffdd00; color: #000000; }')
+    const plain: Templates = {
+      ...templates,
+      render: (...args) => ({ ...templates.render(...args), html: '<p>without an image</p>' }),
+    }
+    const other = handlers({ logo, templates: plain })
+    await other.own.call(aCall('password_reset'), 1)
+    expect(other.sent[0]?.images).to.deep.equal([])
+  })
+
   it('sends the link of a token in the language of the request, with its life', async () => {
     const { own, sent } = handlers()
     await own.call(aCall('verification_requested', { token: 'abc' }, false), 1)
     await own.call(aCall('reset_requested', { token: 'xyz', context: { ...context, languages: ['fr'] } }), 1)
     const [verify, reset] = sent
-    expect(verify).to.include({ id: 'event-1.verify', to: ada, subject: 'Bestätigen Sie Ihre Adresse' })
+    expect(verify).to.include({ id: 'event-1.verify', to: ada, subject: 'Bestätigen Sie Ihre Adresse – Acme' })
     expect(verify?.text).to.contain('https://example.com/verify_email#token=abc').and.contain('24 Stunden')
-    expect(reset).to.include({ id: 'event-1.reset', to: ada, subject: 'Choose a new password' })
+    expect(reset).to.include({ id: 'event-1.reset', to: ada, subject: 'Choose a new password – Acme' })
     expect(reset?.text).to.contain('https://example.com/reset_password#token=xyz').and.contain('15 minutes')
     for (const mail of sent) {
       expect(mail.from).to.deep.equal({ name: 'Acme', address: 'accounts@example.com' })
@@ -90,8 +115,8 @@ describe('mail as a handler', () => {
     await own.call(aCall('invited', { token: 'abc', expiresAt }, false), 1)
     await own.call(aCall('invited', { token: 'abc', expiresAt, context: { ...context, languages: ['en'] } }, false), 1)
     expect(sent.map(({ id, to, subject }) => [id, to, subject])).to.deep.equal([
-      ['event-1.invitation', ada, 'Ihr neues Konto'],
-      ['event-1.invitation', ada, 'Your new account'],
+      ['event-1.invitation', ada, 'Ihr neues Konto – Acme'],
+      ['event-1.invitation', ada, 'Your new account – Acme'],
     ])
     expect(sent[0]?.text).to.contain('/invite#token=abc').and.contain('05.12.2026, 10:00 UTC')
     expect(sent[1]?.text).to.contain('/invite#token=abc').and.contain('5 Dec 2026, 10:00 UTC')
@@ -131,8 +156,9 @@ describe('mail as a handler', () => {
       const { own, sent, names } = handlers()
       await own.call(call, 1)
       expect(names()).to.deep.equal(expected)
-      if (call.changes?.passwordRemoved) expect(sent[0]?.subject).to.equal('Ihr Passwort wurde entfernt')
-      else if (names()[0]?.[0] === 'passwordChanged') expect(sent[0]?.subject).to.equal('Ihr Passwort wurde geändert')
+      if (call.changes?.passwordRemoved) expect(sent[0]?.subject).to.equal('Ihr Passwort wurde entfernt – Acme')
+      else if (names()[0]?.[0] === 'passwordChanged')
+        expect(sent[0]?.subject).to.equal('Ihr Passwort wurde geändert – Acme')
       if (call.changes?.recoveryCodeUsed === 2) expect(sent[0]?.text).to.contain('Übrige Codes: 2. Bitte ersetzen')
       if (call.changes?.oauthLinked) expect(sent[0]?.text).to.contain('Mit dem GOOGLE-Konto ada@gmail.example')
     }
@@ -157,7 +183,7 @@ describe('mail as a handler', () => {
       ...updated({ email: ada, previousEmail: 'old@example.com' as Email }),
       context: { ...context, languages: [language] },
     })
-    const { own, sent } = handlers({ replyTo: null })
+    const { own, sent } = handlers({ support: null })
     for (const language of ['en', 'de']) await own.call(call(language), 1)
     for (const body of ['text', 'html'] as const) {
       expect(sent[0]?.[body]).to.contain('Tell the people who run Acme at once.')
@@ -173,7 +199,7 @@ describe('mail as a handler', () => {
   it('tells where and when somebody signed in by a new browser, as far as it is known', async () => {
     const { own, sent } = handlers()
     await own.call(aCall('new_sign_in', { traits }), 1)
-    expect(sent[0]?.subject).to.equal('Neue Anmeldung in Ihrem Konto')
+    expect(sent[0]?.subject).to.equal('Neue Anmeldung in Ihrem Konto – Acme')
     expect(sent[0]?.text).to.contain('Browser: Firefox\nSystem: Linux\nNetz: 203.0.113.0/24\n')
     expect(sent[0]?.text).to.match(/Zeit: \d\d\.\d\d\.\d{4}, \d\d:\d\d UTC/)
     await own.call(aCall('new_sign_in', { traits: unknownTraits, context: { ...context, languages: ['en'] } }), 1)

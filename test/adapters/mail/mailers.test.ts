@@ -69,6 +69,19 @@ describe('a message by SMTP', () => {
     expect(source).to.match(/^Auto-Submitted: auto-generated\r$/m)
   })
 
+  it('carries an image that its HTML shows, and no other attachment', async () => {
+    const smtp = await server()
+    const content = new Uint8Array([0x89, 0x50, 0x4e, 0x47])
+    const images = [{ cid: 'logo@portcullis', fileName: 'logo.png', type: 'image/png', content }] as const
+    await mailer({ server: plainServer(smtp.port) }).send(aMail({ html: '<img src="cid:logo@portcullis">', images }))
+    const [{ parsed, source } = expect.fail('nothing arrived')] = smtp.received
+    expect(source).to.match(/^Content-Type: multipart\/related/m)
+    expect(
+      parsed.attachments.map(({ contentId, mimeType, disposition }) => [contentId, mimeType, disposition]),
+    ).to.deep.equal([['<logo@portcullis>', 'image/png', 'inline']])
+    expect(new Uint8Array(parsed.attachments[0]?.content as ArrayBuffer)).to.deep.equal(content) // safe: the default of the parser
+  })
+
   it('lets no line break and no further address out of its fields into a header', async () => {
     const smtp = await server()
     const evil = [

@@ -46,8 +46,11 @@ describe('the templates of messages', () => {
           expect(text).to.contain(one)
           expect(unescaped(html)).to.contain(one)
         }
-        expect(subject).to.match(/^\S[^\n]{5,60}\S$/)
-        expect(html).to.contain(`<html lang="${language}">`).and.contain('Acme &amp; Sons').and.contain(subject)
+        expect(subject).to.match(/^\S[^\n]{5,75}\S$/)
+        const heading = subject.slice(0, -' – Acme & Sons'.length)
+        expect(subject).to.equal(`${heading} – Acme & Sons`)
+        expect(html).to.contain(`<html lang="${language}">`).and.contain('Acme &amp; Sons')
+        expect(html).to.contain(`<h1>${heading}</h1>`)
         expect(`${subject}${text}${html}`).to.not.match(/\{\{|\}\}|undefined|null/)
         expect(html).to.not.match(/<img|<script|url\(|@import/i)
         const hosts = [...unescaped(html).matchAll(/(?:https?:)?\/\/([^/"<\s]+)/g)].map(([, host]) => host)
@@ -69,7 +72,7 @@ describe('the templates of messages', () => {
 
   it('follow the first wanted language that is there, otherwise the other one', () => {
     const subjectIn = (wanted: string[], otherwise: string) =>
-      templates.render('reset', wanted, otherwise, fields).subject
+      templates.render('reset', wanted, otherwise, fields).subject.replace(' – Acme & Sons', '')
     const [english, german] = ['Choose a new password', 'Wählen Sie ein neues Passwort']
     expect(subjectIn(['fr', 'de-CH', 'en'], 'en')).to.equal(german)
     expect(subjectIn(['fr'], 'de')).to.equal(german)

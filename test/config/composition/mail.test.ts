@@ -84,14 +84,15 @@ describe('the settings of mail', () => {
   })
 
   it('name the sender: as given, else the user of the server, else at the host of the service', async () => {
-    const sender = async (mail: object) =>
-      senderOf((await folder.load({ mail })).settings, 'https://accounts.example.com')
+    const sender = async (mail: object, pages = {}) =>
+      senderOf((await folder.load({ mail, pages })).settings, 'https://accounts.example.com')
     const url = 'smtp://ada%40example.com:secret@mail.example.com'
     expect(await sender({ url, from: 'Acme <a@example.com>' })).to.deep.equal({
       name: 'Acme',
       address: 'a@example.com',
     })
     expect(await sender({ url })).to.deep.equal({ name: null, address: 'ada@example.com' })
+    expect(await sender({ url }, { name: 'Acme' })).to.deep.equal({ name: 'Acme', address: 'ada@example.com' })
     const other = { name: null, address: 'no-reply@accounts.example.com' }
     expect(await sender({ url: 'smtp://apikey:secret@mail.example.com' })).to.deep.equal(other)
   })

@@ -7,6 +7,6 @@ export function tokenIn({ parsed }: Received): string {
   return token
 }
 
-/** For `mail`: a message with this subject, to this address. */
+/** For `mail`: a message with this subject, before the name of the service, to this address. */
 export const isMail = (subject: string, address: string) => (received: Received) =>
-  received.parsed.subject === subject && received.to.length === 1 && received.to[0] === address
+  (received.parsed.subject ?? '').startsWith(`${subject} – `) && received.to.length === 1 && received.to[0] === address

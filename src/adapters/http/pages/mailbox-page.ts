@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { KeptMail, Mailbox } from '../../../application/ports/mailer.ts'
+import type { KeptMail, Mail, Mailbox } from '../../../application/ports/mailer.ts'
 import { dateText } from '../../../lib/date-text.ts'
 import type { Router } from '../endpoint.ts'
 import type { Reply } from '../reply.ts'
@@ -20,7 +20,7 @@ const policy =
 
 /** A message runs no script and is of no origin. Its links open in a window of their own, outside of the sandbox. */
 const messagePolicy =
-  "default-src 'none'; style-src 'unsafe-inline'; sandbox allow-popups allow-popups-to-escape-sandbox; frame-ancestors 'self'"
+  "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox allow-popups allow-popups-to-escape-sandbox; frame-ancestors 'self'"
 
 /** The messages of the mailbox, for browsers on this machine. */
 export function mailboxRouter({ mailbox, key }: Needs): Router<unknown> {
@@ -37,7 +37,7 @@ export function mailboxRouter({ mailbox, key }: Needs): Router<unknown> {
     ),
     pageEndpoint(`${mailboxPath}/message`, ({ query }) =>
       withKey(query, () => {
-        const content = find(query)?.mail.html ?? ''
+        const content = shownHtml(find(query)?.mail)
         return pageReply(content.replace('<head>', '<head><base target="_blank">'), messagePolicy)
       }),
     ),
@@ -45,6 +45,13 @@ export function mailboxRouter({ mailbox, key }: Needs): Router<unknown> {
     builtFile(`${mailboxPath}/mailbox-refresh.js`),
   ]
   return { tag: 'pages', endpoints: endpoints.map((one) => ({ ...one, isLocal: true })) }
+}
+
+/** The HTML with its images, which a mail program takes from the message. */
+function shownHtml({ html, images = [] }: Pick<Mail, 'html' | 'images'> = { html: null }): string {
+  return images.reduce((shown, { cid, type, content }) => {
+    return shown.replaceAll(`cid:${cid}`, `data:${type};base64,${Buffer.from(content).toString('base64')}`)
+  }, html ?? '')
 }
 
 function isSame(one: string, other: string): boolean {

@@ -83,7 +83,7 @@ export const mail = Type.Object({
         expects:
           'an address with ASCII characters before the @, or a name with such an address: Acme <accounts@example.com>',
         otherwise: 'the user of `mail.url` if it is an address, otherwise `no-reply@` and the host of `http.publicUrl`',
-        description: 'The sender. Its name is the name of the service in messages.',
+        description: 'The sender. Its name is the name of the service in messages, unless `pages.name` is set.',
       }),
       (text) => parseSender(text) !== null,
     ),
@@ -105,7 +105,7 @@ export const mail = Type.Object({
         expects: 'an address with ASCII characters before the @',
         otherwise: 'none',
         nullIsNone: true,
-        description: 'Address for answers and questions. Notices name it.',
+        description: 'Address for answers and questions. Notices name it, unless `pages.contact` is set.',
       }),
       (text) => addressIn(text) !== null,
     ),

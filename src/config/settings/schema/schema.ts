@@ -240,6 +240,7 @@ export interface Settings
     logo: string | null
     css: string | null
     color: string | null
+    contact: string | null
   }>
   readonly tenants: Readonly<Static<ReturnType<typeof tenantsSchema<typeof opaqueTenants>>>>
 }

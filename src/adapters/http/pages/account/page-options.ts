@@ -18,19 +18,29 @@ export const pageOptions = {
       maxLength: 80,
       expects: 'a name of at most 80 characters',
       otherwise: 'the host of the public URL; `Portcullis` on loopback',
-      description: 'Name above each page.',
+      description: 'Name above each page and in messages.',
     }),
   ),
   logo: file(
     'the path of an image: .svg, .png, .jpg or .webp',
-    'Image beside the name: the path of a `.svg`, `.png`, `.jpg` or `.webp` file.',
+    'Image beside the name: the path of a `.svg`, `.png`, `.jpg` or `.webp` file. Messages show `.png` and `.jpg` of at most 100 KiB.',
   ),
   color: Type.Optional(
     Type.String({
       pattern: '^#[0-9A-Fa-f]{6}$',
       expects: 'a colour such as #245a8d',
       otherwise: '`#245a8d`',
-      description: 'Colour of the buttons. Their text is black or white, whichever is easier to read.',
+      description:
+        'Colour of the buttons, also in messages. Their text is black or white, whichever is easier to read.',
+    }),
+  ),
+  contact: Type.Optional(
+    Type.String({
+      pattern: "^[A-Za-z0-9.!#$%&'*+/=^_`{|}~-]+@[A-Za-z0-9-]+(\\.[A-Za-z0-9-]+)+$",
+      expects: 'an address in ASCII, such as help@example.com',
+      otherwise: '`mail.replyTo`',
+      nullIsNone: true,
+      description: 'Address for questions of users. The pages and the notices name it.',
     }),
   ),
   css: file('the path of a .css file', 'CSS file that the pages load after their own.'),

@@ -1,5 +1,6 @@
 import { extname } from 'node:path'
 import type { Field } from '../../../../domain/field.ts'
+import { textOn } from '../../../../lib/text-on.ts'
 import type { PageData } from './page-data.ts'
 
 /** The settings and paths of one tenant, as its pages show them. */
@@ -39,18 +40,7 @@ export function iconNameOf({ logo }: Pick<Site, 'logo'>): 'icon.svg' | `logo.${s
   return logo === null ? 'icon.svg' : `logo.${extname(logo).slice(1)}`
 }
 
-/** The colour of buttons, with black or white text on it, whichever has the higher contrast (WCAG 2.2, 1.4.3). */
+/** The colour of buttons, with readable text on it. */
 export function themeOf(color: string | null): string {
-  if (color === null) return ''
-  const onAccent = luminance(color) > 0.179 ? '#000000' : '#ffffff'
-  return `:root { --accent: ${color}; --on-accent: ${onAccent}; }\n`
-}
-
-/** WCAG 2.2, relative luminance. */
-function luminance(color: string): number {
-  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((start) => {
-    const part = Number.parseInt(color.slice(start, start + 2), 16) / 255
-    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
-  })
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+  return color === null ? '' : `:root { --accent: ${color}; --on-accent: ${textOn(color)}; }\n`
 }
