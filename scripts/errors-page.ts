@@ -91,6 +91,7 @@ const invalidItems = `## Items of a 422
 The answer lists all faults in the order of the fields: \`{"type", "loc", "msg"}\`, some with \`ctx\`. It never repeats the
 input. \`loc\` is a path: \`["body", "email"]\` is a field, \`["body"]\` the whole body, \`["body", 17]\` a position in the body,
 \`["query", "limit"]\` a parameter of the query.
+If the body has another content type than the route takes, \`ctx.reason\` names it: a login takes a form, not JSON.
 
 | \`type\` | Meaning |
 |---|---|

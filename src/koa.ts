@@ -38,7 +38,7 @@ export function koaAccounts(portcullis: Portcullis): KoaAccounts {
       knows: directory.knows,
       use: (id, work) => directory.use(id, (tenant) => work({ http: httpOf(tenant) })),
     },
-    routing: routingOf(settings, () => tenants),
+    routing: routingOf(settings, () => tenants, log),
     paths: pathsOfTenants(settings, tenants),
     log,
     isTls,

@@ -24,8 +24,6 @@ const tooLarge = refused(413, 'PAYLOAD_TOO_LARGE')
 const unparsable = refused(400, 'There was an error parsing the body')
 const badCredentials = refused(400, 'LOGIN_BAD_CREDENTIALS')
 
-const nothing = invalid(missing('username'), missing('password'))
-
 const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'latin1'))
 
 describe('bodies', () => {
@@ -136,6 +134,8 @@ describe('bodies', () => {
   })
 
   describe('of JSON', () => {
+    const wrongType = { ...notAnObject, ctx: { reason: 'the route takes application/json' } }
+
     it('are recognised by their type, and a body of another type counts as no object', async () => {
       const body = '{"email":"a@example.com"}'
       for (const type of ['APPLICATION/JSON', 'application/merge-patch+json']) {
@@ -148,9 +148,9 @@ describe('bodies', () => {
         'application/jsonp',
         'application/json, text/plain',
       ]) {
-        expect(seen(await forgot(body, { 'Content-Type': type })), type).to.deep.equal(invalid(notAnObject))
+        expect(seen(await forgot(body, { 'Content-Type': type })), type).to.deep.equal(invalid(wrongType))
       }
-      expect(seen(await untyped('/auth/forgot-password', body))).to.deep.equal(invalid(notAnObject))
+      expect(seen(await untyped('/auth/forgot-password', body))).to.deep.equal(invalid(wrongType))
     })
 
     it('must be objects, and are missing if they are empty or null', async () => {
@@ -270,11 +270,14 @@ describe('bodies', () => {
       }
     })
 
-    it('are recognised by their type', async () => {
+    it('are recognised by their type, and a 422 names it', async () => {
+      const ctx = { reason: 'the route takes a form (application/x-www-form-urlencoded)' }
+      const noForm = invalid({ ...missing('username'), ctx }, { ...missing('password'), ctx })
+      expect(seen(await login(JSON.stringify({ username: email, password: goodPassword }), json))).to.deep.equal(noForm)
       for (const type of ['application/json', 'text/plain', 'application/x-www-form-urlencodedx']) {
-        expect(seen(await login(typed(), { 'Content-Type': type })), type).to.deep.equal(nothing)
+        expect(seen(await login(typed(), { 'Content-Type': type })), type).to.deep.equal(noForm)
       }
-      expect(seen(await untyped('/auth/jwt/login', typed()))).to.deep.equal(nothing)
+      expect(seen(await untyped('/auth/jwt/login', typed()))).to.deep.equal(noForm)
     })
   })
 

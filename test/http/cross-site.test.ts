@@ -259,6 +259,19 @@ describe('requests from pages', () => {
       }
     })
 
+    it('may not send another header, which the log names once', async () => {
+      for (const origin of [allowed, allowed, 'https://evil.example'])
+        await call(service.url, 'OPTIONS', '/users/me', {
+          headers: {
+            Origin: origin,
+            'Access-Control-Request-Method': 'GET',
+            'Access-Control-Request-Headers': origin === allowed ? 'authorization, x-colour' : 'x-of-a-stranger',
+          },
+        })
+      const lines = service.logLines.filter((line) => line.includes('http.allowedHeaders'))
+      expect(lines.map((line) => JSON.parse(line).header)).to.deep.equal(['x-colour'])
+    })
+
     it('may read every answer, including errors', async () => {
       const headers = { Origin: allowed }
       for (const [status, method, path, sent] of [

@@ -97,7 +97,7 @@ export async function startService(needs: Needs): Promise<Service> {
   const koa = app({
     serve: serve({
       tenants,
-      routing: routingOf(settings, () => current),
+      routing: routingOf(settings, () => current, log),
       processRoutes: await processRoutes(settings, tenants),
     }),
     log,

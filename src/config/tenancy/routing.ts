@@ -8,20 +8,26 @@ import {
   looselyByPath,
   type TenantRouting,
 } from '../../adapters/http/pipeline/tenant-routing.ts'
+import type { Logger } from '../../adapters/logging/log.ts'
 import { basePathOf, withIssuerFirst, withoutBase } from '../../lib/base-path.ts'
 import { latest } from '../../lib/latest.ts'
+import { onceEach } from '../../lib/once-each.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant, type LoadedTenants } from '../settings/tenants.ts'
 
 /** Finds the tenant of a request by the rule in `tenants.by`. */
-export function routingOf(settings: Settings, current: () => LoadedTenants): TenantRouting {
+export function routingOf(settings: Settings, current: () => LoadedTenants, log: Pick<Logger, 'warn'>): TenantRouting {
   const { by, header, pathPrefix } = settings.tenants
+  const refused = onceEach((name) =>
+    log.warn({ header: name }, 'a page of another origin may not send a header: add it to http.allowedHeaders'),
+  )
   const corsFor = (all: readonly Settings[]): CrossOrigin => {
     const headers = all.flatMap(({ http }) => http.allowedHeaders)
     return crossOrigin({
       origins: new Set(all.flatMap(({ http }) => http.allowedOrigins)),
       withoutCookie: new Set(all.flatMap(originsOfApps)),
       headers: [...new Set(by === 'header' ? [header, ...headers] : headers)],
+      refused,
     })
   }
   const commonCors = corsFor([settings])

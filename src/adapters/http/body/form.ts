@@ -1,10 +1,10 @@
 import { parse } from 'content-disposition-3'
-import { type RawBody, unparsable, utf8 } from './raw-body.ts'
+import { type RawBody, type RawFields, unparsable, utf8 } from './raw-body.ts'
 
 type Pair = readonly [name: string, value: string]
 
 /** The fields of a form; an empty field counts as a missing one. */
-function fieldsOf(pairs: readonly Pair[]): RawBody {
+function fieldsOf(pairs: readonly Pair[]): RawFields {
   const fields: Record<string, string> = Object.create(null)
   const names = new Set<string>()
   const repeated = new Set<string>()
@@ -16,7 +16,7 @@ function fieldsOf(pairs: readonly Pair[]): RawBody {
   return { type: 'fields', fields, repeated }
 }
 
-export const noFields: RawBody = fieldsOf([])
+export const noFields: RawFields = fieldsOf([])
 
 export function urlencodedFields(bytes: Buffer): RawBody {
   const byte = (_: string, hex: string): string => String.fromCharCode(Number.parseInt(hex, 16))

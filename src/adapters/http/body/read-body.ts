@@ -38,11 +38,14 @@ export async function readBody(ctx: Context, encoding: 'json' | 'form'): Promise
   const bytes = await readBytes(ctx)
   if (encoding === 'form') {
     if (ctx.is('multipart/form-data')) return multipartFields(bytes, ctx.get('Content-Type'))
-    return ctx.is('application/x-www-form-urlencoded') ? urlencodedFields(bytes) : noFields
+    if (ctx.is('application/x-www-form-urlencoded')) return urlencodedFields(bytes)
+    return bytes.length === 0 ? noFields : { ...noFields, wanted: 'a form (application/x-www-form-urlencoded)' }
   }
   const text = utf8(bytes)
   if (text === '') return { type: 'absent' }
-  return ctx.is('application/json', 'application/*+json') ? jsonFields(text) : { type: 'not_an_object' }
+  return ctx.is('application/json', 'application/*+json')
+    ? jsonFields(text)
+    : { type: 'not_an_object', wanted: 'application/json' }
 }
 
 async function readBytes(ctx: Context): Promise<Buffer> {

@@ -11,6 +11,8 @@ interface CorsPolicy {
   /** Origins that may only read answers to requests without a cookie. */
   readonly withoutCookie: ReadonlySet<string>
   readonly headers: readonly string[]
+  /** Called with the names of headers that a page of a known origin may not send. */
+  readonly refused: (headers: readonly string[]) => void
 }
 
 export function crossOrigin(policy: CorsPolicy): CrossOrigin {
@@ -29,18 +31,24 @@ function isOfEverybody({ path }: Context): boolean {
   return path.startsWith('/.well-known/')
 }
 
-function crossOriginOf({ origins, withoutCookie, headers }: CorsPolicy): CrossOrigin {
+function crossOriginOf({ origins, withoutCookie, headers, refused }: CorsPolicy): CrossOrigin {
   if (origins.size + withoutCookie.size === 0) return async () => false
   const isKnown = (origin: string): boolean => origins.has(origin) || withoutCookie.has(origin)
+  const allowed = ['Authorization', 'Content-Type', 'X-Request-Id', ...headers]
+  const lower = new Set(allowed.map((name) => name.toLowerCase()))
   const middleware = cors({
     origin: (ctx) => (isKnown(ctx.get('Origin')) ? ctx.get('Origin') : ''),
     credentials: (ctx) => origins.has(ctx.get('Origin')) && !isAppOrigin(ctx.get('Origin')),
     allowMethods: ['GET', 'POST', 'PATCH', 'DELETE'],
-    allowHeaders: ['Authorization', 'Content-Type', 'X-Request-Id', ...headers],
+    allowHeaders: allowed,
     exposeHeaders: ['Retry-After', 'WWW-Authenticate', 'X-Request-Id'],
     maxAge: 600,
   })
   return async (ctx) => {
+    if (isPreflight(ctx) && isKnown(ctx.get('Origin'))) {
+      const wanted = ctx.get('Access-Control-Request-Headers').toLowerCase().split(',')
+      refused(wanted.map((name) => name.trim()).filter((name) => name !== '' && !lower.has(name)))
+    }
     let isAnswered = true
     await middleware(ctx, async () => {
       isAnswered = false

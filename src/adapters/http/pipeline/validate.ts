@@ -47,7 +47,9 @@ function compiled(schema: TSchema): (raw: RawBody) => Fields {
 
   return (raw) => {
     if (raw.type === 'absent') throw new Invalid([fault('missing')])
-    if (raw.type === 'not_an_object') throw new Invalid([fault('model_attributes_type')])
+    // Clients of fastapi-users compare `type`, `loc` and `msg`.
+    const hint = raw.wanted === undefined ? {} : { ctx: { reason: `the route takes ${raw.wanted}` } }
+    if (raw.type === 'not_an_object') throw new Invalid([{ ...fault('model_attributes_type'), ...hint }])
     const fields: Record<string, unknown> = {}
     for (const [name, { type }] of Object.entries(properties)) {
       const value = Object.hasOwn(raw.fields, name) ? raw.fields[name] : undefined
@@ -62,7 +64,7 @@ function compiled(schema: TSchema): (raw: RawBody) => Fields {
       const isWithin = validate.errors?.some(({ instancePath }) => instancePath.startsWith(`/${name}`)) ?? false
       return isWithin ? [valueError(name, 'Value error, has another form than the document says')] : []
     })
-    if (faults.length > 0) throw new Invalid(faults)
+    if (faults.length > 0) throw new Invalid(faults.map((one) => ({ ...one, ...hint })))
     for (const [name, { format }] of Object.entries(properties)) {
       if (format === 'email' && name in fields) fields[name] = addressOf(fields[name])
     }
