@@ -22,7 +22,10 @@ export interface TenantSettings ${typeOf(tenantSchema, settings)}
 function typeOf(schema: TSchema, known?: TObject): string {
   if (Type.IsObject(schema)) return membersOf(schema.properties, known)
   const values = valuesOf(schema)
-  if (values !== null) return `{ readonly [name: string]: ${typeOf(values)} }`
+  if (values !== null) {
+    const record = `{ readonly [name: string]: ${typeOf(values)} }`
+    return 'textIs' in schema ? `string | ${record}` : record
+  }
   if (Type.IsUnion(schema)) return unionOf([...branchesOf(schema).values()])
   if (Type.IsArray(schema)) return `readonly ${typeOf(schema.items)}[]`
   if (Type.IsEnum(schema)) return schema.enum.map((one) => JSON.stringify(one)).join(' | ')

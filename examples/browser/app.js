@@ -17,6 +17,36 @@ async function refresh() {
   show()
 }
 
+/** The fields of the deployer that a registration needs. */
+function addRequiredFields() {
+  for (const { name, title, type, options } of config.requiredFields) {
+    const id = `register-own-${name}`
+    const common = { id, name, 'aria-describedby': `${id}-fault` }
+    const input =
+      options === null || type === 'list'
+        ? element('input', { ...common, type: inputTypes[type] ?? 'text' })
+        : element('select', common, ...['', ...options].map((option) => element('option', { value: option }, option)))
+    const label = element('label', { for: id }, type === 'list' ? `${title} (with commas between)` : title)
+    const fault = element('p', { class: 'fault', id: `${id}-fault` })
+    $('register-fault').before(element('div', { class: 'field' }, label, input, fault))
+  }
+}
+
+const inputTypes = { boolean: 'checkbox', number: 'number', integer: 'number', date: 'date' }
+
+/** The values as JSON has them. An empty one is not given. */
+function withOwnFields(account) {
+  const values = { ...account }
+  for (const { name, type } of config.requiredFields) {
+    const text = account[name] ?? ''
+    if (type === 'boolean') values[name] = text === 'on'
+    else if (text === '') delete values[name]
+    else if (type === 'number' || type === 'integer') values[name] = Number(text)
+    else if (type === 'list') values[name] = text.split(',').map((item) => item.trim())
+  }
+  return values
+}
+
 // ---- Display --------------------------------------------------------------------------------------------------------
 
 function show() {
@@ -168,7 +198,7 @@ function onSubmit(id, act) {
 
 function showFaults(form, fields, message) {
   const rest = [message]
-  for (const input of form.querySelectorAll('.field input')) {
+  for (const input of form.querySelectorAll('.field input, .field select')) {
     const fault = fields[input.name] ?? ''
     $(`${input.id}-fault`).textContent = fault
     if (fault === '') input.removeAttribute('aria-invalid')
@@ -184,7 +214,7 @@ function showFaults(form, fields, message) {
 // ---- Actions --------------------------------------------------------------------------------------------------------
 
 onSubmit('register', async (account) => {
-  const { email } = await client.register(account)
+  const { email } = await client.register(withOwnFields(account))
   $('register').reset()
   try {
     await client.logIn(chosenBackend(), { username: email, password: account.password })
@@ -308,6 +338,7 @@ function preferredBackend() {
   )
 }
 
+addRequiredFields()
 const { journey, problem } = await client.comeBack()
 await attempt(refresh)
 $('page').hidden = false

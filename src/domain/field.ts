@@ -129,11 +129,11 @@ function faultOfText(field: Field, text: string): OwnFieldFault | null {
   // A longer text has more characters, too, so it is not counted.
   const length = text.length > 2 * maxLength ? text.length : [...text].length
   if (length > maxLength) {
-    const msg = `String should have at most ${maxLength} characters`
+    const msg = `String should have at most ${maxLength} character${maxLength === 1 ? '' : 's'}`
     return fault(field, 'string_too_long', msg, { max_length: maxLength })
   }
   if (length < minLength) {
-    const msg = `String should have at least ${minLength} characters`
+    const msg = `String should have at least ${minLength} character${minLength === 1 ? '' : 's'}`
     return fault(field, 'string_too_short', msg, { min_length: minLength })
   }
   if (pattern !== null && !pattern.matches(text)) {

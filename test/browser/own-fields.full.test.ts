@@ -187,6 +187,24 @@ describe('fields of the deployer’s own in a browser', () => {
     })
   }
 
+  it('are asked for at /try, as far as a registration needs them', async () => {
+    await openBrowser('en-GB')
+    await page.goto(`${service.url}/try`)
+    await page.fill('#register-email', 'try@example.com')
+    await page.fill('#register-password', goodPassword)
+    await page.click('#register button')
+    await watched.says('#register-own-first_name-fault', 'Please fill this in.')
+    expect(await page.locator('#register label').allInnerTexts()).to.deep.equal([
+      'Email address',
+      'Password',
+      'First name',
+    ])
+    await page.fill('#register-own-first_name', 'Ada')
+    await page.click('#register button')
+    await watched.says('#who', 'Signed in as try@example.com')
+    await watched.expectAccessible('/try with a field')
+  })
+
   it('have titles and values that stay text', async () => {
     await opened('en-GB')
     expect(await page.locator('#field-size option').allTextContents()).to.deep.equal([

@@ -103,8 +103,13 @@ describe('fields of the deployer’s own', () => {
         fault('int_type', 'age', 'Input should be a valid integer'),
       ),
     )
+    const tooShort = fault('string_too_short', 'first_name', 'String should have at least 1 character', {
+      min_length: 1,
+    })
+    expect(seen(await post({ first_name: '' }))).to.deep.equal(invalid(tooShort))
     const { bearer } = await someone()
     for (const [json, ...detail] of [
+      [{ first_name: '' }, tooShort],
       [{ first_name: null }, fault('string_type', 'first_name', 'Input should be a valid string')],
       [
         { first_name: 'x'.repeat(21) },

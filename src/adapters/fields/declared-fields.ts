@@ -130,12 +130,14 @@ function patternOf(given: FieldSettings): Pattern | null {
 function fieldOf(name: string, given: FieldSettings, pattern: Pattern | null): Field {
   const { type, format, unique, caseSensitive } = given
   const texts = textsOf(given)
+  const isText = type === 'string' && format === undefined
   return {
     name,
     type: type === 'array' ? 'list' : format === 'date' ? 'date' : type,
     title: given.title,
     options: texts.enum ?? null,
-    minLength: texts.minLength ?? 0,
+    // An empty text gives no value.
+    minLength: Math.max(texts.minLength ?? 0, isText && given.atRegistration === 'required' ? 1 : 0),
     maxLength: texts.maxLength,
     maxItems: given.maxItems,
     minimum: given.minimum ?? Number.NEGATIVE_INFINITY,

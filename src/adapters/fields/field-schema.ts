@@ -44,53 +44,64 @@ const ofTexts = {
   }),
 }
 
+/** Words of other libraries for forms, with ours. */
+const hints = {
+  label: 'write title: { "en": "First name" }',
+  required: 'write atRegistration: "required"',
+  description: 'a field has a title alone: { "en": "First name" }',
+  placeholder: 'a field has a title alone: { "en": "First name" }',
+}
+
 /** A field in the settings: keywords of JSON Schema, and our own. */
-export const fieldSchema = Type.Object({
-  type: Type.Enum(['string', 'number', 'integer', 'boolean', 'array'], {
-    expects: 'one of string, number, integer, boolean, array (of texts): fields cannot be nested',
-    description: 'Type of the values.',
-  }),
-  title: Type.Record(
-    Type.String({ pattern: '^[a-z]{2,8}(-[A-Za-z0-9]{1,8}){0,3}$' }),
-    Type.String({
-      minLength: 1,
-      maxLength: 100,
-      expects: 'a title of at most 100 characters',
-      description: 'Title for people, by language: `{ "en": "First name", "de": "Vorname" }`.',
+export const fieldSchema = Type.Object(
+  {
+    type: Type.Enum(['string', 'number', 'integer', 'boolean', 'array'], {
+      expects: 'one of string, number, integer, boolean, array (of texts): fields cannot be nested',
+      description: 'Type of the values.',
     }),
-    { default: {}, expects: 'the tag of a language, such as en' },
-  ),
-  format: Type.Optional(
-    Type.Enum(['date'], { otherwise: 'none', description: '`date`: a text such as `2024-12-31` (RFC 3339).' }),
-  ),
-  ...ofTexts,
-  minimum: number('Smallest number.'),
-  maximum: number('Largest number.'),
-  items: Type.Object({
-    type: Type.Optional(
-      Type.Enum(['string'], {
-        expects: 'string: lists hold texts',
-        otherwise: '`string`',
-        description: 'Type of the items, as in JSON Schema.',
+    title: Type.Record(
+      Type.String({ pattern: '^[a-z]{2,8}(-[A-Za-z0-9]{1,8}){0,3}$' }),
+      Type.String({
+        minLength: 1,
+        maxLength: 100,
+        expects: 'a title of at most 100 characters',
+        description: 'Title for people, by language: `{ "en": "First name", "de": "Vorname" }`.',
       }),
+      { default: {}, expects: 'the tag of a language, such as en', textIs: 'en' },
+    ),
+    format: Type.Optional(
+      Type.Enum(['date'], { otherwise: 'none', description: '`date`: a text such as `2024-12-31` (RFC 3339).' }),
     ),
     ...ofTexts,
-  }),
-  maxItems: Type.Integer({ minimum: 1, maximum: mostItems, default: 20, description: 'Largest length of a list.' }),
-  default: Type.Optional(Type.Unknown({ otherwise: 'none', description: 'Value of users who have none.' })),
-  readOnly: Type.Boolean({ default: false, description: 'Only superusers, commands and programs write it.' }),
-  private: Type.Boolean({ default: false, description: 'Only superusers, commands and programs read it.' }),
-  unique: Type.Boolean({ default: false, description: 'No two users have the same value.' }),
-  caseSensitive: Type.Boolean({
-    default: false,
-    description: 'Whether `Ada` and `ada` are two values of a unique field.',
-  }),
-  claim: Type.Boolean({ default: false, description: 'New JWTs have it as a claim. It needs `readOnly`.' }),
-  atRegistration: Type.Enum(['required', 'optional', 'no'], {
-    default: 'optional',
-    description: 'Whether people who register give a value.',
-  }),
-})
+    minimum: number('Smallest number.'),
+    maximum: number('Largest number.'),
+    items: Type.Object({
+      type: Type.Optional(
+        Type.Enum(['string'], {
+          expects: 'string: lists hold texts',
+          otherwise: '`string`',
+          description: 'Type of the items, as in JSON Schema.',
+        }),
+      ),
+      ...ofTexts,
+    }),
+    maxItems: Type.Integer({ minimum: 1, maximum: mostItems, default: 20, description: 'Largest length of a list.' }),
+    default: Type.Optional(Type.Unknown({ otherwise: 'none', description: 'Value of users who have none.' })),
+    readOnly: Type.Boolean({ default: false, description: 'Only superusers, commands and programs write it.' }),
+    private: Type.Boolean({ default: false, description: 'Only superusers, commands and programs read it.' }),
+    unique: Type.Boolean({ default: false, description: 'No two users have the same value.' }),
+    caseSensitive: Type.Boolean({
+      default: false,
+      description: 'Whether `Ada` and `ada` are two values of a unique field.',
+    }),
+    claim: Type.Boolean({ default: false, description: 'New JWTs have it as a claim. It needs `readOnly`.' }),
+    atRegistration: Type.Enum(['required', 'optional', 'no'], {
+      default: 'optional',
+      description: 'Whether people who register give a value.',
+    }),
+  },
+  { hints },
+)
 
 export type FieldSettings = Readonly<Static<typeof fieldSchema>>
 

@@ -50,6 +50,7 @@ import type { OpenTenants } from '../../adapters/tenants/directory.ts'
 import { isTooWeak, requireLevel as requireLevelOf } from '../../application/factors/level.ts'
 import type { ProviderVault } from '../../application/ports/provider-vault.ts'
 import type { Authenticated } from '../../application/sign-in/authenticate.ts'
+import type { FieldRules } from '../../domain/fields.ts'
 import { basePathOf } from '../../lib/base-path.ts'
 import { brandOf } from '../../lib/brand.ts'
 import { leadsToLoopback } from '../../lib/loopback.ts'
@@ -61,6 +62,7 @@ import type { Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
 import { defaultTenant } from '../settings/tenants.ts'
 import { loginCookiesOf, mountedProviders, transportOf } from './backends-and-providers.ts'
+import { contactOf } from './mail.ts'
 import { rulesOf } from './ports.ts'
 import { hasApps, siteOf } from './site.ts'
 import type { Tenant } from './tenant.ts'
@@ -112,7 +114,7 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
     port: adminPort,
     isPublic: !leadsToLoopback(new URL(publicUrl)),
   })
-  const page = tryRouter({ publicUrl, config: tryConfig(settings, publicUrl) })
+  const page = tryRouter({ publicUrl, config: tryConfig(settings, ports.fieldRules, publicUrl) })
   const kept = mailbox !== null && mailboxKey !== null ? [mailboxRouter({ mailbox, key: mailboxKey })] : []
   const { cacheSeconds } = settings.keys
   const signIn = apps?.descriptionFor(publicUrl) ?? null
@@ -163,7 +165,9 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
     identify,
     requireLevel,
     isTls: settings.http.publicUrl?.startsWith('https:') ?? false,
-    problemPage: settings.pages.enabled ? problemPage({ site: settings.pages, publicUrl, identify }) : null,
+    problemPage: settings.pages.enabled
+      ? problemPage({ site: { ...settings.pages, contact: contactOf(settings) }, publicUrl, identify })
+      : null,
   }
 }
 
@@ -354,12 +358,15 @@ function docsPathOf({ docs, http }: Settings): string | null {
 }
 
 /** The settings that the page at `/try` needs. */
-function tryConfig(settings: Settings, publicUrl: string) {
+function tryConfig(settings: Settings, { fields }: FieldRules, publicUrl: string) {
   const { backends, routers, providers } = settings
   const comesBack = comingBack(publicUrl)
   return {
     backends: enabledOf(backends).map(([name, { transport, prefix }]) => ({ name, transport: transport.kind, prefix })),
     docs: docsPathOf(settings),
+    requiredFields: [...fields.values()]
+      .filter(({ atRegistration }) => atRegistration === 'required')
+      .map(({ name, title, type, options }) => ({ name, title: title.en ?? name, type, options })),
     routers: Object.fromEntries(
       Object.entries(routers).map(([name, router]) => [name, router.enabled ? router.prefix : null]),
     ),

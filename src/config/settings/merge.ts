@@ -47,9 +47,9 @@ export function readSettings(schema: TSchema, file: unknown, environment: readon
   }
 
   function read(schema: TSchema, path: readonly string[], given: unknown, defaults: unknown): unknown {
-    if (Type.IsObject(schema)) return readGroup(schema.properties, path, group(path, given), defaults)
+    if (Type.IsObject(schema)) return readGroup(schema, path, group(path, given), defaults)
     const values = valuesOf(schema)
-    if (values !== null) return readMap(schema, values, path, group(path, given))
+    if (values !== null) return readMap(schema, values, path, group(path, asRecord(schema, given)))
     if (Type.IsUnion(schema)) return readOneOf(schema, path, group(path, given), defaults)
     return readLeaf(schema, path, given, defaults)
   }
@@ -60,15 +60,18 @@ export function readSettings(schema: TSchema, file: unknown, environment: readon
   }
 
   function readGroup(
-    properties: Readonly<Record<string, TSchema>>,
+    schema: TSchema & { readonly properties: Readonly<Record<string, TSchema>> },
     path: readonly string[],
     given: unknown,
     defaults: unknown,
   ): unknown {
+    const { properties } = schema
+    const { hints = {} } = annotations(schema)
     for (const key of keysOf(given)) {
       if (Object.hasOwn(properties, key)) continue
       const meant = mostSimilar(key, Object.keys(properties))
-      const similar = meant === null ? '' : `; did you mean ${[...path, meant].join('.')}?`
+      const hint = Object.hasOwn(hints, key) ? `; ${hints[key]}` : null
+      const similar = hint ?? (meant === null ? '' : `; did you mean ${[...path, meant].join('.')}?`)
       fault([...path, key], `no such setting${key.includes('.') ? `; write ${nested(key)}` : similar}`, 'file')
     }
     const members = Object.entries(properties).map(([key, child]) => {
@@ -115,7 +118,7 @@ export function readSettings(schema: TSchema, file: unknown, environment: readon
       giveUp(here)
     }
     const own = isGroup(given) ? Object.fromEntries(Object.entries(given).filter(([key]) => !foreign.has(key))) : given
-    const options = readGroup({ ...branch.properties, kind: kindSchema(schema) }, path, own, defaults)
+    const options = readGroup(Type.Object({ ...branch.properties, kind: kindSchema(schema) }), path, own, defaults)
     return isGroup(options) ? { kind, ...options } : undefined
   }
 
@@ -157,6 +160,12 @@ export function readSettings(schema: TSchema, file: unknown, environment: readon
     fault(path, 'does not belong to the kind that is configured', `environment ${variable}`)
   }
   return { value, sources, faults }
+}
+
+/** `"First name"` for `{"en": "First name"}`, where the schema says so. */
+function asRecord(schema: TSchema, given: unknown): unknown {
+  const { textIs } = annotations(schema)
+  return textIs !== undefined && typeof given === 'string' ? { [textIs]: given } : given
 }
 
 /** `{"http": {"port": …}}` for `http.port`, the way in which documentation names it. */

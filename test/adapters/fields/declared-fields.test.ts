@@ -14,6 +14,10 @@ describe('declared fields', () => {
     ['a list of numbers', { a: { type: 'array', items: { type: 'integer' } } }, 'a.items.type', 'lists hold texts'],
     ['items of a text', { a: { ...text, items: { type: 'string' } } }, 'a.items', 'string has no items'],
     ['an unknown keyword', { a: { ...text, patern: 'x' } }, 'a.patern', 'did you mean users.fields.a.pattern?'],
+    ['a label', { a: { ...text, label: 'A' } }, 'a.label', 'write title: { "en": "First name" }'],
+    ['required', { a: { ...text, required: true } }, 'a.required', 'write atRegistration: "required"'],
+    ['a description', { a: { ...text, description: 'A' } }, 'a.description', 'a field has a title alone'],
+    ['a placeholder', { a: { ...text, placeholder: 'A' } }, 'a.placeholder', 'a field has a title alone'],
     ['a reserved name', { is_active: { type: 'boolean' } }, 'is_active', 'is a name of Portcullis'],
     ['a reserved name in other letters', { currentPassword: text }, 'currentPassword', 'is a name of Portcullis'],
     ['a claim of JWTs', { sub: text }, 'sub', 'is a name of Portcullis'],
@@ -57,6 +61,11 @@ describe('declared fields', () => {
       expect(found?.source).to.match(/^file .*portcullis\.config\.json$/)
     })
   }
+
+  it('take one title for all languages', async () => {
+    const { settings } = await folder.load({ users: { fields: { a: { ...text, title: 'First name' } } } })
+    expect(settings.users.fields.a?.title).to.deep.equal({ en: 'First name' })
+  })
 
   const name = { ...text, unique: true }
   const unfit: readonly (readonly [title: string, loginBy: string[], field: object, words: string])[] = [

@@ -22,6 +22,10 @@ interface Annotations {
   /** The kind of a union if none is given, or the path of another union that has the same kind. */
   readonly usualKind?: string
   readonly usualKindOf?: string
+  /** A text for a record stands for this entry. */
+  readonly textIs?: string
+  /** What to write instead of members that a group does not have. */
+  readonly hints?: Readonly<Record<string, string>>
   readonly minimum?: number
   readonly maximum?: number
 }
