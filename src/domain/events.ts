@@ -86,6 +86,8 @@ export type AccountEvent =
   | (Recorded & { readonly type: 'factor_reset_started'; readonly removesAt: number })
   /** A login with a right password got a wrong second factor. */
   | (Recorded & { readonly type: 'second_factor_refused'; readonly traits: ClientTraits })
+  /** The right password of a deactivated account was entered. At most once a day. */
+  | (Recorded & { readonly type: 'inactive_sign_in' })
   /** The wrong passwords for the account have reached their limit. */
   | (Recorded & { readonly type: 'account_under_attack' })
   /** A superuser, a command or a program has looked for this user alone. */
@@ -105,6 +107,7 @@ const types: Readonly<Record<AccountEventType, true>> = {
   new_sign_in: true,
   factor_reset_started: true,
   second_factor_refused: true,
+  inactive_sign_in: true,
   account_under_attack: true,
   looked_up: true,
   deleted: true,

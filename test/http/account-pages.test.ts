@@ -18,6 +18,7 @@ describe('the pages at /account', () => {
     service = await startTestService({
       PORTCULLIS_STORES__USERS__KIND: 'memory',
       PORTCULLIS_LOGS__REQUESTS: 'all',
+      PORTCULLIS_PAGES__CONTACT: 'help@example.com',
       ...provider('github', { KIND: 'github' }),
       ...provider('staff', { KIND: 'microsoft', LABEL: 'Example "Staff"' }),
       ...provider('acme', { KIND: 'openid-connect', ISSUER: 'https://id.example', ICON: 'https://img.example/a.svg' }),
@@ -46,6 +47,17 @@ describe('the pages at /account', () => {
     expect(texts.join()).to.include('GitHub').and.include('Example &quot;Staff&quot;')
     for (const icon of ['/account/providers/github.svg', 'https://img.example/a.svg', '/icons/own.svg']) {
       expect(texts.join()).to.include(`<img class="icon" src="${icon}" alt="">`)
+    }
+  })
+
+  it('name the address for questions beside the operator, in each language', async () => {
+    for (const [language, words] of [
+      ['en', 'the operator of this service (help@example.com)'],
+      ['de', 'Betreiber dieses Dienstes (help@example.com)'],
+    ] as const) {
+      const headers = { 'Accept-Language': language, Accept: 'text/html' }
+      const page = await fetch(`${service.url}/account/sign-in`, { headers })
+      expect(await page.text()).to.include(words)
     }
   })
 

@@ -77,6 +77,17 @@ describe('a deactivation by a superuser', () => {
     expect(changesOf(other.id)[1]).to.deep.equal({ is_active: false })
   })
 
+  it('is told to the owner who enters the right password, although the answer is that to a wrong one', async () => {
+    const { id, email } = await register(url, anAddress())
+    await patch(id, { is_active: false, is_verified: true })
+    const answers = []
+    for (const password of ['a wrong pass phrase', goodPassword])
+      answers.push(seen(await call(url, 'POST', '/auth/jwt/login', { form: { username: email, password } })))
+    expect(answers[1]).to.deep.equal(answers[0])
+    const told = await service.event((one) => one.event === 'on_inactive_sign_in' && one.user.id === id)
+    expect(told.user).to.deep.include({ id, is_active: false })
+  })
+
   it('keeps its end and reason until they are changed, and loses them with the activation', async () => {
     const { id, email } = await register(url, anAddress())
     await patch(id, { is_active: false, reason: 'spam', until: inDays(2) })

@@ -2,6 +2,27 @@
 
 export default [
   {
+    title: 'a right password of a deactivated account is told at every login',
+    file: 'src/application/sign-in/tell-inactive.ts',
+    text: 'if (await expiringIds.has(id)) return',
+    replacement: 'await expiringIds.has(id)',
+    tests: ['test/application/sign-in/tell-inactive.test.ts'],
+  },
+  {
+    title: 'a wrong password of a deactivated account is told',
+    file: 'src/application/sign-in/tell-inactive.ts',
+    text: "if ((await hasher.verify(password, user.passwordHash, client)) === 'mismatch') return",
+    replacement: 'await hasher.verify(password, user.passwordHash, client)',
+    tests: ['test/application/sign-in/tell-inactive.test.ts'],
+  },
+  {
+    title: 'a login verifies the password of a deactivated account',
+    file: 'src/application/sign-in/log-in.ts',
+    text: 'const hash = user?.isActive ? user.passwordHash : null',
+    replacement: 'const hash = user?.passwordHash ?? null',
+    tests: ['test/application/sign-in/tell-inactive.test.ts'],
+  },
+  {
     title: 'a first sign-in at a provider registers an address of another mailbox',
     file: 'src/application/oauth/finish-oauth.ts',
     text: 'if (objectionToNewAddress(email) !== null) throw',

@@ -32,6 +32,7 @@ export interface Handlers {
   on_after_login?(user: WireUser, context: WireContext): Awaitable
   on_new_sign_in?(user: WireUser, traits: WireTraits, context: WireContext): Awaitable
   on_factor_reset_started?(user: WireUser, token: string, removesAt: Date, context: WireContext): Awaitable
+  on_inactive_sign_in?(user: WireUser, context: WireContext): Awaitable
   on_second_factor_refused?(user: WireUser, traits: WireTraits, context: WireContext): Awaitable
   on_after_lookup?(user: WireUser, context: WireContext): Awaitable
   on_account_under_attack?(user: WireUser, context: WireContext): Awaitable
@@ -83,6 +84,7 @@ const handlerOf: { readonly [T in HandlerCallType]: HandlerOf<T> } = {
     name: 'on_second_factor_refused',
     args: ({ user, traits }) => ({ user: wireUser(user), traits: wireTraits(traits) }),
   },
+  inactive_sign_in: { name: 'on_inactive_sign_in', args: onlyUser },
   looked_up: { name: 'on_after_lookup', args: onlyUser },
   account_under_attack: { name: 'on_account_under_attack', args: onlyUser },
   deletion_requested: { name: 'on_before_delete', args: onlyUser },

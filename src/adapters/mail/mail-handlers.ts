@@ -72,6 +72,8 @@ export function mailHandlers(needs: Needs): EventHandlers {
           return isOn.secondFactorRefused
         case 'new_sign_in':
           return isOn.newSignIn
+        case 'inactive_sign_in':
+          return isOn.inactiveSignIn
         case 'deleted':
           return isOn.accountDeleted
         default:
@@ -112,6 +114,8 @@ function messagesOf(call: HandlerCall, needs: Needs): Outgoing[] {
       return user.isVerified ? [{ name: 'secondFactorRefused', to, fields: { ...call.traits, time: context.at } }] : []
     case 'new_sign_in':
       return user.isVerified ? [{ name: 'newSignIn', to, fields: { ...call.traits, time: context.at } }] : []
+    case 'inactive_sign_in':
+      return user.isVerified ? [{ name: 'inactiveSignIn', to, fields: { time: context.at } }] : []
     case 'deleted':
       return user.isVerified && isOwn(call) ? [{ name: 'accountDeleted', to, fields: {} }] : []
     default:

@@ -18,6 +18,7 @@ export const ownFields = {
   secondFactorReset: ['link', 'time'],
   secondFactorRefused: signInFields,
   newSignIn: signInFields,
+  inactiveSignIn: ['time'],
   accountDeleted: [],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 

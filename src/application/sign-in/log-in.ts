@@ -10,11 +10,14 @@ import type { PasswordHasher } from '../ports/password-hasher.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import type { Backend } from './authenticate.ts'
 import { type CompleteLoginNeeds, completeLogin, type LoginClient, type LoginResult } from './complete-login.ts'
+import { type NoticeNeeds, TellInactive } from './tell-inactive.ts'
 
 interface Needs extends CompleteLoginNeeds {
   users: UserStore
   hasher: PasswordHasher
   limits: Limits
+  /** Absent where the owners of deactivated accounts are not told. */
+  inactiveNotices?: NoticeNeeds
 }
 
 /** The text that names an account at a login. */
@@ -30,8 +33,11 @@ interface Named extends Pick<PasswordAttempt, 'account'> {
 
 export class LogIn {
   readonly #needs: Needs
+  readonly #tellInactive: TellInactive | null
   constructor(needs: Needs) {
     this.#needs = needs
+    const { inactiveNotices } = needs
+    this.#tellInactive = inactiveNotices === undefined ? null : new TellInactive({ ...needs, ...inactiveNotices })
   }
 
   /**
@@ -55,7 +61,9 @@ export class LogIn {
     const verified = await this.#needs.limits.password({ client, device, account, requestId }, async () => {
       const user = await find()
       trace.reason = reasonOf(user)
-      return await this.#verify(user, password, client)
+      const verified = await this.#verify(user, password, client)
+      if (user?.isActive === false) this.#tellInactive?.execute({ user, password, client, requestId, languages })
+      return verified
     })
     if (verified === null) throw new Refusal('LOGIN_BAD_CREDENTIALS')
     const { user, needsRehash } = verified

@@ -87,6 +87,7 @@ export function portsOf(settings: Settings, opened: Opened) {
     forgetFormerHashes: new ForgetFormerHashes({ users: userPorts.users, clock, until }),
     tokenRequests: users.tokenRequests,
     expiringIds,
+    inactiveNotices: { expiringIds, timers, warnOfUntold: opened.warnOfUntold },
     keyRing,
     deviceTokens: devices,
     limitFigures: settings.limits.enabled ? settings.limits : null,

@@ -10,6 +10,7 @@ import type { AttackReport } from '../../application/limits/report-attack.ts'
 import type { ProviderFields } from '../../application/oauth/finish-oauth.ts'
 import { CodeRefused, type ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import type { DroppedEvents, UnrecordedTime } from '../../application/sign-in/complete-login.ts'
+import type { Untold } from '../../application/sign-in/tell-inactive.ts'
 import { onceEach } from '../../lib/once-each.ts'
 
 interface Needs {
@@ -52,6 +53,11 @@ export function reportsOf({ log, metrics, storeFailed }: Needs) {
     warnOfUnrecorded: countedLines<UnrecordedTime>({
       kindOf: () => 'login',
       write: (first, logins) => log.warn({ ...first, logins }, 'the times of logins were not recorded'),
+    }),
+    warnOfUntold: countedLines<Untold>({
+      kindOf: () => 'login',
+      write: (first, logins) =>
+        log.warn({ ...first, logins }, 'owners of deactivated accounts were not told of logins'),
     }),
     warnOfUnnoted: countedLines<{ readonly err: unknown }>({
       kindOf: () => 'login',

@@ -5,6 +5,7 @@ import { marks } from '../../adapters/oauth/marks.ts'
 import { basePathOf } from '../../lib/base-path.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
+import { contactOf } from './mail.ts'
 import type { Tenant } from './tenant.ts'
 
 /** Whether the sign-in for apps is served. A Koa app has no pages, and so no such sign-in. */
@@ -28,6 +29,7 @@ export function siteOf({ settings, ports }: Tenant, publicUrl: string): Site {
     logo,
     color,
     css,
+    contact: contactOf(settings),
     minPasswordLength: passwords.minLength,
     passkeys: routers.factors.enabled && ports.passkeys.rpId !== null,
     trustedBrowserDays: settings.security.trustedBrowserDays,

@@ -146,6 +146,8 @@ describe('mail as a handler', () => {
       [aCall('factor_reset_started', { token: 'xyz', removesAt: new Date() }, false), [['secondFactorReset', ada]]],
       [aCall('second_factor_refused', { traits }), [['secondFactorRefused', ada]]],
       [aCall('second_factor_refused', { traits }, false), []],
+      [aCall('inactive_sign_in'), [['inactiveSignIn', ada]]],
+      [aCall('inactive_sign_in', {}, false), []],
       [updated({ isSuperuser: true }), []],
       [updated({ loggedOutEverywhere: true }), []],
       [aCall('new_sign_in', { traits }), [['newSignIn', ada]]],
@@ -219,6 +221,7 @@ describe('mail as a handler', () => {
       secondFactorReset: aCall('factor_reset_started', { token: 'a', removesAt: new Date() }),
       secondFactorRefused: aCall('second_factor_refused', { traits }),
       newSignIn: aCall('new_sign_in', { traits }),
+      inactiveSignIn: aCall('inactive_sign_in'),
       accountDeleted: ownDeletion(),
     }
     for (const off of messageNames) {

@@ -42,6 +42,7 @@ describe('the use cases of a tenant', () => {
       warnOfDropped() {},
       warnOfUnrecorded() {},
       warnOfUnnoted() {},
+      warnOfUntold() {},
       fieldsDropped() {},
       warnOfProviderFields() {},
       wakeRelay: () => void woken++,

@@ -7,7 +7,7 @@ import type { AppPage } from './apps-router.ts'
 /** The pages that stop a sign-in for an app. */
 export function appPages(site: Site, publicUrl: string): (page: AppPage) => Reply {
   return ({ kind, app, email, another, languages }) => {
-    const texts = textsFor(languages)
+    const texts = textsFor(languages, site.contact)
     const { authorize, problem, script } = texts
     const named = (text: string) => text.replaceAll('{app}', () => app).replaceAll('{email}', () => email)
     const toVerify = html`<p>${named(authorize.unverified)}</p>

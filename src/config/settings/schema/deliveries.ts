@@ -58,6 +58,7 @@ const descriptions: Readonly<Record<MessageName, string>> = {
   secondFactorReset: 'The notice that the second factors will go, with a link that stops this.',
   secondFactorRefused: 'The notice of a right password with a wrong second factor.',
   newSignIn: 'The notice of a sign-in from a new browser.',
+  inactiveSignIn: 'The notice of a right password for a deactivated account.',
   accountDeleted: 'The notice that users have deleted their account (`users.selfDeletion`).',
 }
 

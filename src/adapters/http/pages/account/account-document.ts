@@ -12,9 +12,17 @@ import { en, type Texts } from './texts/en.ts'
 
 const languages: Readonly<Record<string, Texts>> = { en, de }
 
-/** @param wanted the languages of the reader, the preferred one first */
-export function textsFor(wanted: readonly string[]): Texts {
-  return languages[bestLanguage(wanted, Object.keys(languages)) ?? 'en'] ?? en
+/**
+ * @param wanted the languages of the reader, the preferred one first
+ * @param contact the address for questions, which follows each mention of the operator of the service
+ */
+export function textsFor(wanted: readonly string[], contact: string | null): Texts {
+  const texts = languages[bestLanguage(wanted, Object.keys(languages)) ?? 'en'] ?? en
+  if (contact === null) return texts
+  // Safe: the reviver returns texts for texts.
+  return JSON.parse(JSON.stringify(texts), (_, value: unknown) => {
+    return typeof value === 'string' ? value.replace(texts.operator, (named) => `${named} (${contact})`) : value
+  }) as Texts
 }
 
 interface Content {

@@ -15,7 +15,7 @@ const policy =
 
 /** The pages that a person can go on to. */
 interface WaysOn {
-  readonly site: Pick<Site, 'name' | 'logo'>
+  readonly site: Pick<Site, 'name' | 'logo' | 'contact'>
   readonly publicUrl: string
   readonly identify: Identify
 }
@@ -37,7 +37,7 @@ export function isNavigation(ctx: Context): boolean {
  */
 export function problemPage(ways: WaysOn | null): ProblemPage {
   return async (ctx) => {
-    const texts = textsFor(acceptedLanguages(ctx.req.headers['accept-language']))
+    const texts = textsFor(acceptedLanguages(ctx.req.headers['accept-language']), ways?.site.contact ?? null)
     const journey = journeyOf(ctx)
     const email = ways !== null && journey === 'login' ? await emailOf(ctx, ways.identify) : null
     const title = titleOf(ctx, texts, journey)

@@ -15,6 +15,8 @@ export interface Site
   readonly logo: string | null
   /** Such as `#245a8d`. */
   readonly color: string | null
+  /** The address for questions; `null` without one. */
+  readonly contact: string | null
   /** The absolute path of a CSS file, or `null`. */
   readonly css: string | null
   readonly allowedOrigins: readonly string[]

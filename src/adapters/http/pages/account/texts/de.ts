@@ -13,6 +13,7 @@ export const de: Texts = {
   or: 'oder',
   continueWith: 'Weiter mit {provider}',
   back: 'Zurück zu Ihrem Konto',
+  operator: 'Betreiber dieses Dienstes',
   nameHint: 'Für den Betreiber: pages.name legt den Namen oben fest.',
   signIn: {
     title: 'Anmelden',
@@ -312,7 +313,7 @@ export const de: Texts = {
       'Not Found': 'Das gibt es nicht mehr.',
       TOO_MANY_REQUESTS: 'Zu viele Versuche. Bitte versuchen Sie es in $1 noch einmal.',
       SERVICE_UNAVAILABLE:
-        'Der Dienst kann das gerade nicht. Bitte versuchen Sie es gleich noch einmal. Wenn es nicht hilft, sagen Sie es den Betreibern dieses Dienstes.',
+        'Der Dienst kann das gerade nicht. Bitte versuchen Sie es gleich noch einmal. Wenn es nicht hilft, sagen Sie es dem Betreiber dieses Dienstes.',
     },
     rules: {
       too_long: `Das Passwort darf höchstens ${maxPasswordBytes} Bytes haben.`,

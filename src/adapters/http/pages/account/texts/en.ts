@@ -13,6 +13,8 @@ export const en = {
   or: 'or',
   continueWith: 'Continue with {provider}',
   back: 'Back to your account',
+  /** How the texts below name the operator. An address follows it. */
+  operator: 'the operator of this service',
   nameHint: 'For the operator: pages.name sets the name above.',
   signIn: {
     title: 'Sign in',

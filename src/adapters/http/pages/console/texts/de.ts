@@ -297,6 +297,7 @@ export const de: Texts = {
     logged_in: 'Anmeldung',
     new_sign_in: 'Anmeldung in einem neuen Browser',
     factor_reset_started: 'Zurücksetzen der zweiten Faktoren',
+    inactive_sign_in: 'Richtiges Passwort eines deaktivierten Kontos',
     second_factor_refused: 'Falscher zweiter Faktor',
     account_under_attack: 'Viele falsche Passwörter',
     looked_up: 'Angesehen von einem Superuser',

@@ -298,6 +298,7 @@ export const en = {
     logged_in: 'Login',
     new_sign_in: 'Login in a new browser',
     factor_reset_started: 'Reset of the second factors',
+    inactive_sign_in: 'Right password of a deactivated account',
     second_factor_refused: 'Wrong second factor',
     account_under_attack: 'Many wrong passwords',
     looked_up: 'Look-up by a superuser',
