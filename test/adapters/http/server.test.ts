@@ -1,5 +1,6 @@
 import { channel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import type { RequestListener } from 'node:http'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -7,6 +8,14 @@ import { httpServer } from '../../../src/adapters/http/server/http-server.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Connection, connected, exchangeUntilClosed } from '../../support/http/sockets.ts'
 import { inTime } from '../../support/in-time.ts'
+
+/** The states of the kernel's IPv4 connections from one local port to another. */
+async function statesBetween(from: number, to = 0): Promise<string[]> {
+  const hex = (port: number) => port.toString(16).toUpperCase().padStart(4, '0')
+  const lines = await readFile('/proc/net/tcp', 'utf8')
+  const wanted = new RegExp(`:${hex(from)} \\w+:${hex(to)} (\\w\\w)`, 'g')
+  return [...lines.matchAll(wanted)].map(([, state = '']) => state)
+}
 
 const headersOnEvery = [
   'Content-Type: application/json; charset=utf-8',
@@ -317,8 +326,11 @@ describe('the HTTP server', () => {
     await (await connected(at)).closed()
     closed.push('second')
     await eventually('both', () => closed.length === 2)
-    socket.destroy()
     expect(closed).to.deep.equal(['slow', 'second'])
+    // Otherwise the kernel keeps the unread answer, as a connection in FIN-WAIT-1.
+    const { port } = new URL(at)
+    if (process.platform === 'linux') expect(await statesBetween(Number(port), socket.localPort)).to.deep.equal([])
+    socket.destroy()
   })
 
   it('keeps a connection whose client reads before each time-out', async () => {

@@ -195,7 +195,8 @@ function closeUnread(response: ServerResponse, socket: Socket, milliseconds: num
     const hasRead = now - lastCheck > 1.5 * interval // Node is silent about the checks in between
     unread = hasRead ? 1 : unread + 1
     lastCheck = now
-    if (unread === checksUntilClosed) socket.destroy()
+    // A close by FIN would leave the unread answer in the kernel for minutes.
+    if (unread === checksUntilClosed) socket.resetAndDestroy()
     else socket.setTimeout(interval)
   })
 }
