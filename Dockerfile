@@ -14,10 +14,9 @@ RUN npm run build && npm prune --omit=dev --no-audit --no-fund
 
 FROM node:${NODE_VERSION}-bookworm-slim
 WORKDIR /app
-# UV_THREADPOOL_SIZE bounds how many passwords are hashed at a time, which is this less 2 and never more than there are
-# processors.
+# With an arena of glibc for each thread, the memory of hashes would stay many times over.
 ENV NODE_ENV=production \
-    UV_THREADPOOL_SIZE=18 \
+    MALLOC_ARENA_MAX=2 \
     PORTCULLIS_HTTP__HOST=0.0.0.0 \
     PORTCULLIS_DATA_FOLDER=/data
 RUN install --directory --owner=node --group=node --mode=700 /data

@@ -81,6 +81,7 @@ export async function build() {
     banner: {
       js: "import './require-node.js'; import { createRequire as portcullisRequire } from 'node:module'; const require = portcullisRequire(import.meta.url);",
     },
+    alias: { 'mime-db': './node_modules/mime-db/index.js' }, // packages bring three copies of this table
     logLevel: 'warning',
     metafile: true,
   })
@@ -97,6 +98,7 @@ export async function build() {
     logLevel: 'warning',
   })
   await esbuild.stop() // its process would stay as long as the service
+  rmSync(at('dist', '.compile-cache'), { recursive: true, force: true }) // of code that is gone
   removeAllBut(Object.keys(metafile.outputs).map((file) => basename(file)))
   mkdirSync(at('dist'), { recursive: true })
   cpSync(at('src', 'adapters', 'mail', 'messages'), at('dist', 'messages'), { recursive: true })

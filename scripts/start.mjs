@@ -1,6 +1,8 @@
 // npm start: installs and builds missing parts, then serves in this process, so that signals reach it.
 import { existsSync } from 'node:fs'
-import { build, install, requireNode } from './prepare.mjs'
+import { enableCompileCache } from 'node:module'
+import { join } from 'node:path'
+import { build, install, requireNode, root } from './prepare.mjs'
 
 requireNode()
 install()
@@ -8,7 +10,7 @@ await build()
 // For a first try. A settings file decides by itself.
 const hasFile = process.env.PORTCULLIS_CONFIG || process.argv.length > 2 || existsSync('portcullis.config.json')
 if (!hasFile) process.env.PORTCULLIS_ROUTERS__FACTORS__ENABLED ??= 'true'
-process.setSourceMapsEnabled(true) // as in src/cli/portcullis.ts
+enableCompileCache?.(join(root, 'dist', '.compile-cache')) // as in src/cli/portcullis.ts
 process.on('SIGHUP', () => {}) // the service handles it before it reads the settings
 const { main } = await import(new URL('../dist/main.js', import.meta.url))
 process.exit(await main([...process.argv.slice(0, 2), 'serve', ...process.argv.slice(2)]))

@@ -2,6 +2,7 @@ import { type DestinationStream, type Logger, pino } from 'pino'
 import { HandlerFailed } from '../../application/ports/event-handlers.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import { scrub } from '../../domain/scrub.ts'
+import { sourceFrame } from './source-frame.ts'
 
 export type { Logger }
 
@@ -51,7 +52,7 @@ function describe(thrown: unknown, tellsFrames = true): object {
     type: name,
     message: scrub(message),
     ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
-    ...(frames !== undefined && { stack: frames.slice(0, 8).map((line) => line.trim()) }),
+    ...(frames !== undefined && { stack: frames.slice(0, 8).map((line) => sourceFrame(line.trim())) }),
     ...(cause !== undefined && { cause: describe(cause, hasFrames) }),
   }
 }

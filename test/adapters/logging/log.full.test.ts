@@ -4,6 +4,8 @@ import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { createLog } from '../../../src/adapters/logging/log.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
+import { eventually } from '../../support/eventually.ts'
+import { spawnService } from '../../support/services/spawned-service.ts'
 
 describe('a fault in the log', () => {
   function logged(err: unknown) {
@@ -17,6 +19,16 @@ describe('a fault in the log', () => {
     expect(err).to.include({ type: 'Error', message: 'outer' })
     expect(err.stack[0]).to.match(/^at .*log\.full\.test\.ts/)
     expect(err.cause.stack[0]).to.match(/^at .*log\.full\.test\.ts/)
+  })
+
+  it('names the sources of the built service', async () => {
+    const faulty = `import { ServerResponse } from 'node:http'
+      ServerResponse.prototype.once = () => { throw new Error('planted') }`
+    const preload = `data:text/javascript,${encodeURIComponent(faulty)}`
+    const service = await spawnService({ NODE_OPTIONS: `--import ${preload}` })
+    await fetch(service.url).catch(() => undefined)
+    const line = await eventually('the fault', () => service.errors.find((one) => one.includes('planted')) ?? false)
+    expect(JSON.parse(line).err.stack.join('\n')).to.match(/\/src\/adapters\/http\/server\/http-server\.ts:\d+:\d+/)
   })
 
   it('has no stack frames when a dependency is unavailable, which may happen thousands of times a second', () => {

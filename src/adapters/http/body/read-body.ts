@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Context } from 'koa'
-import { koaBody } from 'koa-body'
 import { Unreadable } from '../errors.ts'
 import { multipartFields, noFields, urlencodedFields } from './form.ts'
 import { jsonFields } from './json.ts'
@@ -9,15 +8,20 @@ import { type RawBody, unparsable, utf8 } from './raw-body.ts'
 const maxBodyBytes = 16 * 1024
 
 /** koa-body only reads the bytes. Its own parsers replace invalid UTF-8, and do not recognise `+json`. */
-const read = koaBody({
-  json: false,
-  urlencoded: false,
-  multipart: false,
-  text: true,
-  textTypes: ['*/*'],
-  textLimit: maxBodyBytes,
-  encoding: 'latin1',
-})
+async function openReader() {
+  const { koaBody } = await import('koa-body') // with zod it takes megabytes, and many processes read no body
+  return koaBody({
+    json: false,
+    urlencoded: false,
+    multipart: false,
+    text: true,
+    textTypes: ['*/*'],
+    textLimit: maxBodyBytes,
+    encoding: 'latin1',
+  })
+}
+
+let reader: ReturnType<typeof openReader> | undefined
 
 /** Whether the body may be longer than the limit, judged by the headers. */
 export function mayBeTooLong(headers: IncomingHttpHeaders): boolean {
@@ -52,6 +56,8 @@ async function readBytes(ctx: Context): Promise<Buffer> {
   if (ctx.req.readableDidRead) throw new Error('the body was already read: mount these routes before any body parser')
   // RFC 9110 section 8.3: a body without a valid type counts as octets. koa-body would not read it.
   if (ctx.is('*/*') === false) ctx.req.headers['content-type'] = 'application/octet-stream'
+  reader ??= openReader()
+  const read = await reader
   try {
     await read(ctx, async () => undefined)
   } catch (thrown) {
