@@ -360,12 +360,11 @@ describe('an app that shares the database of the PostgreSQL store', () => {
   describe('reaches neither hash nor session nor grant', () => {
     let undoing = ''
     beforeEach(() => shop.query(tools(service, app)))
-    afterEach(() => owner.query(`${undoing}; REVOKE CREATE ON DATABASE ${database} FROM ${service}_users`))
+    afterEach(() => owner.query(undoing))
 
-    for (const { name, act, isRefused = false, needsDatabase = false, undo } of attempts) {
+    for (const { name, act, isRefused = false, undo } of attempts) {
       it(name, async () => {
         undoing = undo?.(app) ?? ''
-        if (needsDatabase) await owner.query(`GRANT CREATE ON DATABASE ${database} TO ${service}_users`)
         const user = await stored(handle)
         await handle.sessions.put(aSession({ userId: user.id }))
         const fault = await act({ shop, userId: user.id, service, app }).then(

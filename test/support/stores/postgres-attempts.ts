@@ -14,8 +14,6 @@ export interface Attempt {
   act(place: Place): Promise<unknown>
   /** PostgreSQL refuses the preparation. */
   readonly isRefused?: boolean
-  /** The app owns the database, so it lets the owner of users make an extension. */
-  readonly needsDatabase?: boolean
   /** SQL that takes away, as the owner of the database, what the attempt has made beside the schema of the app. */
   readonly undo?: (app: string) => string
 }
@@ -276,31 +274,6 @@ export const attempts: readonly Attempt[] = [
     },
     undo: granted,
   },
-  ...[
-    [
-      'temporary types',
-      `CREATE DOMAIN pg_temp.text AS pg_catalog.text CHECK (shop.grab());
-      ALTER EXTENSION citext ADD DOMAIN pg_temp.text;`,
-    ],
-    [
-      'a temporary table',
-      `CREATE TEMPORARY TABLE kept (n int) ON COMMIT DELETE ROWS;
-      CREATE INDEX ON kept ((shop.constant(1)));
-      ALTER EXTENSION citext ADD TABLE kept;`,
-    ],
-  ].map(
-    ([what, make]): Attempt => ({
-      name: `by ${what} of an extension`,
-      async act(place) {
-        await place.shop.query(`
-          GRANT CREATE ON SCHEMA shop TO PUBLIC;
-          CREATE FUNCTION shop.constant(n int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM shop.grab(); RETURN n; END $$`)
-        await atDeletion(place, `CREATE EXTENSION citext SCHEMA shop; ${make}`)
-      },
-      needsDatabase: true,
-      undo: () => 'DROP EXTENSION IF EXISTS citext CASCADE',
-    }),
-  ),
   {
     name: 'by the cast of a foreign key, and functions with the rights of their caller',
     async act(place) {

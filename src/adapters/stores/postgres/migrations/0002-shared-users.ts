@@ -44,18 +44,14 @@ const runDeferred = `
 
 /**
  * Ends everything else that code of others could have left in the session, without running any. A cursor WITH HOLD, which COMMIT
- * would run, is closed. Temporary objects and changed settings go. A prepared statement could stand in for one of the service, and
- * DISCARD spares temporary objects of extensions, so both are refused.
+ * would run, is closed. Temporary types and changed settings go. A prepared statement could stand in for one of the service, so
+ * it is refused.
  */
 const settle = `
   IF EXISTS (SELECT FROM pg_catalog.pg_prepared_statements WHERE from_sql)
     THEN RAISE EXCEPTION 'a trigger has prepared a statement'; END IF;
   EXECUTE 'CLOSE ALL';
   EXECUTE 'DISCARD TEMP';
-  IF EXISTS (SELECT FROM pg_catalog.pg_depend
-    WHERE refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_namespace'::pg_catalog.regclass
-      AND refobjid OPERATOR(pg_catalog.=) pg_catalog.pg_my_temp_schema())
-    THEN RAISE EXCEPTION 'a trigger has made a temporary object of an extension'; END IF;
   EXECUTE 'RESET ALL';
   PERFORM pg_catalog.set_config(kept.name, kept.value, false) FROM pg_catalog.json_each_text(settings) AS kept (name, value);
   RETURN true;`
