@@ -10,10 +10,13 @@ import { type Acme, aPerson, startAcme } from './support/providers/acme.ts'
 import { Browser } from './support/providers/oauth-browser.ts'
 import { superuserToken } from './support/scenes/superuser.ts'
 import { type FaultProxy, faultProxy } from './support/servers/fault-proxy.ts'
+import { skipIfMissing } from './support/servers/obstacles.ts'
+import { type PostgresServer, postgresObstacle, sharedPostgres } from './support/servers/postgres-server.ts'
 import { needsPrometheus, type Prometheus, promtool, startPrometheus } from './support/servers/prometheus.ts'
 import { type SmtpStandIn, startSmtp } from './support/servers/smtp.ts'
-import { metricsUrlIn, withMetrics } from './support/services/metrics.ts'
+import { counted, metricsUrlIn, withMetrics } from './support/services/metrics.ts'
 import { startTestService, type TestService } from './support/services/service.ts'
+import { goodSecret } from './support/services/settings.ts'
 import { needsRedisServer, type RedisServer, startRedis } from './support/stores/redis.ts'
 
 interface Rule {
@@ -35,12 +38,11 @@ const deployFolder = fileURLToPath(new URL('../deploy', import.meta.url))
 /** As Grafana fills in the variables. */
 const filledIn = (query: string): string => query.replaceAll('$job', 'portcullis').replaceAll('$__rate_interval', '1m')
 
-/** Settings in which `broken` is a tenant with wrong settings. */
-const tenants = (broken: boolean) => ({
-  'portcullis.config.json': {
-    tenants: { by: 'path', list: { default: {}, ...(broken && { broken: { passwords: { minLength: 'many' } } }) } },
-  },
+/** Settings with these tenants. */
+const tenants = (list: object = {}) => ({
+  'portcullis.config.json': { tenants: { by: 'path', list: { default: {}, ...list } } },
 })
+const broken = { broken: { passwords: { minLength: 'many' } } }
 
 const together = <T>(count: number, act: (number: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, number) => act(number)))
@@ -65,6 +67,7 @@ describe('Prometheus', function () {
   const module = scratchModule(`export const on_after_update = () => { throw new Error('no') }`)
   let redis: RedisServer
   let proxy: FaultProxy
+  let postgres: PostgresServer
   let smtp: SmtpStandIn
   let acme: Acme
   let service: TestService
@@ -75,6 +78,8 @@ describe('Prometheus', function () {
   before(async function () {
     needsPrometheus(this)
     needsRedisServer(this)
+    skipIfMissing(this, postgresObstacle())
+    postgres = await sharedPostgres()
     redis = await startRedis()
     proxy = await faultProxy(redis.port)
     acme = await startAcme()
@@ -94,7 +99,7 @@ describe('Prometheus', function () {
       PORTCULLIS_MAIL__URL: `smtp://127.0.0.1:${smtp.port}`,
       PORTCULLIS_HANDLERS__MODULE: fileURLToPath(module.url),
     }
-    service = await startTestService(env, { files: tenants(false) })
+    service = await startTestService(env, { files: tenants() })
     root = await superuserToken(service.url, env, service.dataFolder)
     const target = new URL(metricsUrlIn(service.logLines) ?? '').host
     prometheus = await startPrometheus(target, rulesFile.replace(/for: \w+/g, 'for: 1s'))
@@ -166,7 +171,28 @@ describe('Prometheus', function () {
   })
 
   it('raises PortcullisTenantDisabled for a tenant with wrong settings', async () => {
-    await causes('PortcullisTenantDisabled', () => service.reload(tenants(true)))
+    await causes('PortcullisTenantDisabled', () => service.reload(tenants(broken)))
+  })
+
+  it('raises PortcullisForeignAccess for a right to read hashes in PostgreSQL', async () => {
+    const users = { kind: 'postgres', url: await postgres.newDatabase() }
+    const shared = { shared: { secret: goodSecret, stores: { users } } }
+    const open = async () => {
+      await service.reload(tenants(shared))
+      expect((await ask('/t/shared/users/me')).status).to.equal(401)
+    }
+    await open()
+    const series = 'portcullis_foreign_access{store="postgres",kind="reading"}'
+    await counted(service.logLines, series, 0)
+    const database = new URL(users.url).pathname.slice(1)
+    await postgres.query(`GRANT SELECT ON ALL TABLES IN SCHEMA portcullis TO PUBLIC`, database)
+    await causes('PortcullisForeignAccess', async () => {
+      await service.reload(tenants())
+      await open() // a look as that of the next hour
+    })
+    expect(service.logLines.join('')).to.match(
+      /the role PUBLIC may SELECT on [^"]*portcullis\.user_private.*REVOKE SELECT ON /,
+    )
   })
 
   it('raises PortcullisLimitsReached for a client that repeats a limited request', async () => {

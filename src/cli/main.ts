@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Command, CommanderError } from 'commander'
 import { version } from '../lib/version.ts'
+import type { RolesOptions } from './commands/storage.ts'
 import { type ExitCode, warn } from './output.ts'
 import type { GlobalOptions } from './settings.ts'
 import { addTransferCommands } from './transfer/commands.ts'
@@ -292,7 +293,8 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .command('roles')
     .description('Print the SQL with which an app in the same PostgreSQL database may read and reference the users')
     .requiredOption('--app <role>', 'the role of the app')
-    .action(run<{ app: string }>(async (options) => (await import('./commands/storage.ts')).printRoles(options)))
+    .option('--time-outs', 'end waits for locks and idle transactions of the app')
+    .action(run<RolesOptions>(async (options) => (await import('./commands/storage.ts')).printRoles(options)))
 
   program
     .command('backup')

@@ -170,4 +170,19 @@ export default [
     tests: ['test/adapters/stores/postgres-roles.full.test.ts'],
     only: 'reads no value',
   },
+  {
+    title: 'an app that shares PostgreSQL has the rights of the service, and it starts',
+    file: 'src/adapters/stores/postgres/postgres.ts',
+    text: 'if (control.length === 0) return found',
+    replacement: 'if (control.length >= 0) return found',
+    tests: ['test/adapters/stores/postgres-foreign-access.full.test.ts'],
+  },
+  {
+    title: 'a running service does not notice a right to read hashes in PostgreSQL',
+    file: 'src/config/composition/tenant.ts',
+    text: 'tenant.chore(stores.lookForAccess)',
+    replacement: '',
+    tests: ['test/metrics.full.test.ts'],
+    only: 'PortcullisForeignAccess',
+  },
 ]

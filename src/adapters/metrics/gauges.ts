@@ -14,12 +14,14 @@ interface Sources {
   readonly tenants: () => { readonly open: number; readonly disabled: number }
   /** One entry for each store of each open tenant. */
   readonly stores: () => readonly { readonly store: string; readonly isDown: boolean }[]
+  /** One entry for each store whose server has users of its own. */
+  readonly access: () => readonly { readonly store: string; readonly control: number; readonly reading: number }[]
   /** `null` while no store of users answers. */
   readonly backlog: () => Promise<Backlog | null>
 }
 
 /** Registers the figures of `sources`. */
-export function registerGauges(registry: Registry, { hashes, tenants, stores, backlog }: Sources): void {
+export function registerGauges(registry: Registry, { hashes, tenants, stores, access, backlog }: Sources): void {
   const registers = [registry]
   new Gauge({
     name: 'portcullis_hash_jobs',
@@ -63,6 +65,19 @@ export function registerGauges(registry: Registry, { hashes, tenants, stores, ba
     collect() {
       this.reset()
       for (const { store, isDown } of stores()) this.inc({ store }, isDown ? 1 : 0)
+    },
+  })
+  new Gauge({
+    name: 'portcullis_foreign_access',
+    help: 'Ways by which other users of database servers reach the data of open tenants. control: with the rights of the service.',
+    labelNames: ['store', 'kind'],
+    registers,
+    collect() {
+      this.reset()
+      for (const { store, control, reading } of access()) {
+        this.inc({ store, kind: 'control' }, control)
+        this.inc({ store, kind: 'reading' }, reading)
+      }
     },
   })
   new Gauge({

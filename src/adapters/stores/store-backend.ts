@@ -75,6 +75,16 @@ export interface EventAnnouncements {
 export interface StoreHandle extends StorePorts, StoreLifecycle {
   /** Absent if processes only poll. */
   readonly announcements?: EventAnnouncements
+  /** Ways by which others reach the data beside the service. Absent where the server has no users of its own to ask about. */
+  foreignAccess?(): Promise<readonly ForeignAccess[]>
+}
+
+/** A way by which another user of the database server reaches the data. */
+export interface ForeignAccess {
+  /** Names the other user, the way and the command that ends it. */
+  readonly text: string
+  /** It gives the rights of the service, so the service does not start. Otherwise it only gives data to read, or more of `users`. */
+  readonly isControl: boolean
 }
 
 /** The setup of the store is wrong, so the process does not start. The message says what to change. */
@@ -204,8 +214,11 @@ export interface StoreBackend<Own extends object = object, Offered extends Store
   schemas?(options: OpenOptions & Own): Promise<{ readonly found: number | null; readonly known: number }>
   /** Writes a copy of the data to the new file `to`, while other processes change them. */
   backUp?(own: Own, to: string): Promise<void>
-  /** SQL that lets the role `app` read and reference the users. Throws `Unsuitable` if the options name too little for it. */
-  rolesOf?(own: Own, app: string): string
+  /**
+   * SQL that lets the role `app` read and reference the users, and perhaps ends its waits and open transactions. Throws `Unsuitable`
+   * if the options name too little for it.
+   */
+  rolesOf?(own: Own, app: string, hasTimeOuts: boolean): string
   /** Reads which foreign keys of an app in the same database refer to its former users. Throws `Unsuitable` without their table. */
   adoption?(options: OpenOptions & Own, of: AdoptionOptions): Promise<Adoption>
   /** The program that makes backups, for a store without `backUp`. */

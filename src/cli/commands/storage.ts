@@ -144,15 +144,22 @@ async function faultsOf(backend: StoreBackend, options: OpenOptions): Promise<re
   }
 }
 
+export interface RolesOptions {
+  readonly app: string
+  readonly timeOuts?: true
+}
+
 /** Prints SQL for the administrator of the database: it lets the role of an app read and reference the users. */
-export async function printRoles(options: GlobalOptions & { readonly app: string }): Promise<ExitCode> {
+export async function printRoles(options: GlobalOptions & RolesOptions): Promise<ExitCode> {
   const { settings } = await tenantHere(options, { withoutSecret: true })
   const { stores, dataFolder } = settings
   const { rolesOf } = pluginOf(stores.users.kind)
   if (rolesOf === undefined) {
     throw settingsFault('stores.users.kind', `is ${stores.users.kind}: no app can share its users`)
   }
-  const sql = await namingRoles(['users'], async () => rolesOf(placed(stores.users, dataFolder), options.app))
+  const sql = await namingRoles(['users'], async () =>
+    rolesOf(placed(stores.users, dataFolder), options.app, options.timeOuts === true),
+  )
   await printed(options, sql, { sql })
   return 0
 }

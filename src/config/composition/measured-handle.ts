@@ -12,6 +12,7 @@ export function measuredHandle(handle: StoreHandle, store: string, metrics: Metr
   })
   return {
     ...(handle.announcements && { announcements: handle.announcements }),
+    ...(handle.foreignAccess && { foreignAccess: handle.foreignAccess }),
     prepare: () => handle.prepare(),
     ping: () => handle.ping(),
     close: () => handle.close(),

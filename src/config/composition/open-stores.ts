@@ -1,5 +1,6 @@
 import type { Logger } from '../../adapters/logging/log.ts'
 import type { Metrics } from '../../adapters/metrics/metrics.ts'
+import { accessWatch } from '../../adapters/stores/access-watch.ts'
 import { insuredLimiter } from '../../adapters/stores/insured-limiter.ts'
 import { memoryLimiter } from '../../adapters/stores/memory/limiter.ts'
 import { memoryRefusedLogins } from '../../adapters/stores/memory/refused-logins.ts'
@@ -50,6 +51,7 @@ export async function openStores(needs: Needs) {
     throw thrown
   }
   const watch = storeWatch(all, { log, failed })
+  const access = accessWatch(all, log)
   const ports = all.flatMap(({ kind, handle, roles }) => roles.map((role) => [role, portsFor(role, kind, handle)]))
   const byRole: { readonly [Role in StoreRole]: FoundPorts<Role> } = Object.fromEntries(ports) // safe: each role has a store
 
@@ -84,6 +86,8 @@ export async function openStores(needs: Needs) {
       }),
     failing: watch.failing,
     storeStates: watch.storeStates,
+    lookForAccess: access.look,
+    foundAccess: access.found,
     /** Whether `whenUsersAreThere` has succeeded. */
     isReady: () => watch.isReady('users'),
     close: watch.close,

@@ -77,6 +77,7 @@ export async function openTenant(given: Needs) {
     if (needs.settings.passwords.refusesCommon) isCommonPassword('')
     await readSchemes()
   })
+  tenant.chore(stores.lookForAccess)
   return tenant
 }
 
@@ -136,6 +137,7 @@ function tenantFrom(resources: Resources, needs: Needs) {
     isReady: stores.isReady,
     failing: stores.failing,
     storeStates: stores.storeStates,
+    foundAccess: stores.foundAccess,
     async close() {
       deliveries.close()
       await closeAll(handlers, stores)

@@ -32,6 +32,7 @@ export async function exposeMetrics({ settings, shared, tenants }: Needs): Promi
     hashes: hashPool.figures,
     tenants: tenants.counts,
     stores: () => tenants.opened().flatMap((tenant) => tenant.storeStates()),
+    access: () => tenants.opened().flatMap((tenant) => tenant.foundAccess()),
     backlog: recent(() => backlogOf(tenants.opened()), { memoryMilliseconds: 5_000, waitMilliseconds: 1_000 }),
   })
   const failed = (err: unknown): void => log.error({ err }, 'the metrics cannot be read')

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import pg from 'pg'
 import { postgresBackend } from '../../../src/adapters/stores/postgres/postgres.ts'
-import { type StoreHandle, Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
+import type { StoreHandle } from '../../../src/adapters/stores/store-backend.ts'
 import { type Email, emailKey } from '../../../src/domain/email.ts'
 import type { User } from '../../../src/domain/user.ts'
 import { anEvent, aSession, aUser } from '../../../src/testing/builders.ts'
@@ -112,25 +112,6 @@ describe('an app that shares the database of the PostgreSQL store', () => {
     const { status, stderr } = psql((await rolesSql()).replaceAll(app, 'postgres'))
     expect([status, stderr]).to.match(/3,.*has the rights of the service/s)
   })
-
-  for (const right of ['REFERENCES (id)', 'TRIGGER']) {
-    it(`must not have ${right} on users that belong to the service, as after a restore without owners`, async () => {
-      const schema = right === 'TRIGGER' ? 'triggered' : 'referenced'
-      const prepared = async () => {
-        const one = await postgresBackend.open({ url: asRole(service), schema, clock: () => new Date(), warn() {} })
-        return await faultOf(recovers(() => one.prepare()).finally(() => one.close()))
-      }
-      expect(await prepared()).to.equal(null)
-      await owner.query(`GRANT SELECT, ${right} ON ${schema}.users TO ${app}`)
-      const fault = await prepared()
-      expect(fault).to.be.instanceOf(Unsuitable)
-      expect(String(fault)).to.match(
-        new RegExp(`${app} may reference the table users of the schema ${schema}.*storage roles`),
-      )
-      expect(psql(await rolesSql(schema)).status).to.equal(0)
-      expect(await prepared()).to.equal(null)
-    })
-  }
 
   it('leaves every operation of the service as it was', async () => {
     await everythingWorks(handle)

@@ -19,7 +19,7 @@ export async function openMongo() {
   const clock = fixedClock()
   const handles: StoreHandle[] = []
 
-  async function open(shares?: Shares): Promise<Omit<Required<StoreHandle>, 'announcements'>> {
+  async function open(shares?: Shares): Promise<Omit<Required<StoreHandle>, 'announcements' | 'foreignAccess'>> {
     const handle = await mongoBackend.open({ url, clock, warn() {}, ...(shares && { shares }) })
     handles.push(handle)
     await recovers(() => handle.prepare()) // a busy server may answer too late

@@ -19,7 +19,10 @@ export async function sqliteFolder() {
     path: join(folder, 'portcullis.sqlite'),
     clock,
 
-    async handle(start?: () => Worker, shares?: Shares): Promise<Omit<Required<StoreHandle>, 'announcements'>> {
+    async handle(
+      start?: () => Worker,
+      shares?: Shares,
+    ): Promise<Omit<Required<StoreHandle>, 'announcements' | 'foreignAccess'>> {
       const options = { dataFolder: folder, clock, warn() {}, ...(shares && { shares }) }
       const handle = await openSqlite(options, start)
       handles.push(handle)

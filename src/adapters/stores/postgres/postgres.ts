@@ -2,7 +2,14 @@ import { Unavailable } from '../../../domain/refusal.ts'
 import { closeAll } from '../../../lib/closing.ts'
 import { timers } from '../../../lib/timers.ts'
 import { answering } from '../answering.ts'
-import { type OpenOptions, openShares, type StoreBackend, type StoreHandle } from '../store-backend.ts'
+import {
+  type ForeignAccess,
+  type OpenOptions,
+  openShares,
+  type StoreBackend,
+  type StoreHandle,
+  Unsuitable,
+} from '../store-backend.ts'
 import type { StorePorts } from '../store-ports.ts'
 import {
   hostsInClear,
@@ -14,10 +21,11 @@ import {
   schemaOf,
 } from './connection/address.ts'
 import { announcementsOf } from './connection/announcements.ts'
-import { type Connection, connectionOf } from './connection/connection.ts'
+import { type Connection, connectionOf, type Queries } from './connection/connection.ts'
 import { openPool } from './connection/pool.ts'
 import { explained, requireSuitable } from './connection/server.ts'
 import { postgresExpiringIds } from './expiring-ids.ts'
+import { foreignAccess } from './foreign-access.ts'
 import { turnedKeys } from './foreign-keys.ts'
 import { postgresLimiter } from './limiter.ts'
 import { postgresLoginTimes } from './login-times.ts'
@@ -91,6 +99,7 @@ export const postgresBackend = {
         answerMs,
       ),
       announcements,
+      foreignAccess: () => connection.preparing((queries) => foreignAccess(queries, connection.schema)),
       ping: () => connection.ping(),
       close: () => closeAll(announcements, connection),
     }
@@ -113,14 +122,17 @@ export const postgresBackend = {
         connection.preparing(async (queries) => {
           await requireSuitable(queries)
           await hasAllMigrations(queries, connection.schema, true)
-          return []
+          return (await requireOwnAccess(queries, connection.schema)).map(({ text }) => text)
         }),
       )
     } finally {
       await connection.close()
     }
   },
-} as const satisfies StoreBackend<PostgresOptions, Required<StorePorts> & Pick<StoreHandle, 'announcements'>>
+} as const satisfies StoreBackend<
+  PostgresOptions,
+  Required<StorePorts> & Pick<StoreHandle, 'announcements' | 'foreignAccess'>
+>
 
 async function connect({
   clock,
@@ -137,6 +149,15 @@ async function connect({
   return connectionOf(driver, pool, schemaOf(own), clock, ids)
 }
 
+/** Throws `Unsuitable` for ways to the rights of the service. Returns the others. */
+async function requireOwnAccess(queries: Queries, schema: string): Promise<readonly ForeignAccess[]> {
+  const found = await foreignAccess(queries, schema)
+  const control = found.filter(({ isControl }) => isControl)
+  if (control.length === 0) return found
+  const what = 'other roles of the database have the rights of the service'
+  throw new Unsuitable(`${what} in the schema ${schema}. ${control.map(({ text }) => text).join('. ')}`)
+}
+
 /** `prepare` answers within 2 s, however long its migrations take. */
 const answerMs = 1_950
 const waitMs = 1_000
@@ -144,11 +165,15 @@ const pauseMs = 100
 
 async function migrated(connection: Connection, mayMigrate: boolean): Promise<void> {
   const { preparing, migrating, schema, ids, useIds } = connection
+  const suitable = async (queries: Queries) => {
+    await requireSuitable(queries)
+    const isComplete = await hasAllMigrations(queries, schema, mayMigrate)
+    // Also of a new schema, because default privileges reach the tables that are made now.
+    await requireOwnAccess(queries, schema)
+    return isComplete
+  }
   for (let waited = 0; waited < waitMs; waited += pauseMs) {
-    const isComplete = await preparing(async (queries) => {
-      await requireSuitable(queries)
-      return await hasAllMigrations(queries, schema, mayMigrate)
-    })
+    const isComplete = await preparing(suitable)
     if (isComplete || (await migrating((queries) => migrateSchema(queries, schema, ids()), longestMigrationMs))) {
       return useIds(await preparing(keptIds))
     }

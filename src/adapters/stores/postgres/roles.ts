@@ -25,12 +25,19 @@ function ownerOf(service: string, schema: string): string {
 }
 
 /** For psql, as a superuser of the server. May be repeated. */
-export function rolesOf(own: PostgresOptions, app: string): string {
+export function rolesOf(own: PostgresOptions, app: string, hasTimeOuts: boolean): string {
   const { user: service, database } = addressOf(own.url) ?? {}
   if (service === undefined || database === undefined) throw new Unsuitable('its address names no user')
   const schema = quoted(schemaOf(own))
   const users = `${schema}.users`
   const owner = ownerOf(service, schemaOf(own))
+  const refused = `PUBLIC, ${quoted(app)}`
+  const defaults = ['', `IN SCHEMA ${schema} `].flatMap((where) =>
+    ['TABLES', 'SEQUENCES', 'FUNCTIONS'].map(
+      (things) =>
+        `ALTER DEFAULT PRIVILEGES FOR ROLE ${quoted(service)} ${where}REVOKE ALL ON ${things} FROM ${quoted(app)};`,
+    ),
+  )
 
   return `-- Run this with psql as a superuser, in the database ${quoted(database)}, after the first start of the service.
 -- It may be repeated, and changes nothing if it fails.
@@ -61,8 +68,25 @@ ALTER FUNCTION ${schema}.put_users OWNER TO ${quoted(owner)};
 ALTER FUNCTION ${schema}.remove_user OWNER TO ${quoted(owner)};
 REVOKE CREATE ON SCHEMA ${schema} FROM ${quoted(owner)};
 
+-- The other tables have the hashes, so this takes back what default privileges or a GRANT by hand gave.
+REVOKE ALL ON ALL TABLES IN SCHEMA ${schema} FROM ${refused} CASCADE;
+REVOKE ALL ON ALL SEQUENCES IN SCHEMA ${schema} FROM ${refused} CASCADE;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ${schema} FROM ${refused} CASCADE;
+REVOKE CREATE ON SCHEMA ${schema} FROM ${refused} CASCADE;
+${defaults.join('\n')}
+
 -- The app reads users and references its id. It never gets TRIGGER, nor REFERENCES on other columns.
 GRANT USAGE ON SCHEMA ${schema} TO ${quoted(app)};
 GRANT SELECT, REFERENCES (id) ON ${users} TO ${quoted(app)};
-COMMIT;`
+${hasTimeOuts ? timeOuts(app, database) : ''}COMMIT;`
+}
+
+/** The service waits for 1.5 s, so the app waits less: later writes queue behind a waiting ALTER TABLE. */
+function timeOuts(app: string, database: string): string {
+  const set = `ALTER ROLE ${quoted(app)} IN DATABASE ${quoted(database)} SET`
+  return `
+-- A transaction that adds a foreign key to users stops every registration until it ends. New sessions of the app have these limits.
+${set} lock_timeout = '1s';
+${set} idle_in_transaction_session_timeout = '10s';
+`
 }

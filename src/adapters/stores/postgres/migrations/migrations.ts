@@ -45,22 +45,7 @@ const wrongColumns = `
   ) AS found ON column_name = name
   WHERE column_name IS NULL OR (name IS NULL AND is_needed)`
 
-/** The roles whose triggers would run with the rights of the service: after a restore without owners, or a GRANT by hand. */
-const rolesToFear = `
-  SELECT DISTINCT CASE WHEN grantee = 0 THEN 'PUBLIC' ELSE pg_get_userbyid(grantee) END AS name
-  FROM pg_class AS users, LATERAL (
-    SELECT relacl UNION ALL SELECT attacl FROM pg_attribute WHERE attrelid = users.oid
-  ) AS granted (acl), aclexplode(acl)
-  WHERE users.oid = '@users'::regclass AND pg_get_userbyid(relowner) = current_user
-    AND grantee <> relowner AND privilege_type IN ('REFERENCES', 'TRIGGER') ORDER BY name`
-
 async function requireUsers({ all }: Queries, schema: string): Promise<void> {
-  const feared = (await all<{ name: string }>(rolesToFear)).map(({ name }) => name)
-  if (feared.length > 0) {
-    throw new Unsuitable(
-      `${feared.join(', ')} may reference the table users of the schema ${schema}, which belongs to the user in the address. So triggers of others could run with the rights of the service: run the SQL of "portcullis storage roles --app <role>"`,
-    )
-  }
   const wrong = await all<{ name: string; is_missing: boolean }>(wrongColumns, [userColumns])
   if (wrong.length === 0) return
   const missing = wrong.flatMap((one) => (one.is_missing ? [one.name] : []))

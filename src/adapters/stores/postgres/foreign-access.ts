@@ -1,0 +1,124 @@
+import type { ForeignAccess } from '../store-backend.ts'
+import type { Queries } from './connection/connection.ts'
+
+/**
+ * One row for each way by which another role reads the tables, or runs code with the rights of the service. `$1` is the schema.
+ * Superusers, roles with CREATEROLE and the predefined roles of the server administrate it, and are left out.
+ */
+const ways = `
+  WITH home AS (
+    SELECT space.oid AS space, space.nspowner, space.nspacl, users.oid AS users, users.relowner AS owner, private.relowner AS keeper,
+      -- Code that runs as the owner of users reaches nothing else.
+      coalesce(NOT has_table_privilege(users.relowner, private.oid, 'SELECT'), false) AS is_contained
+    FROM (VALUES (to_regclass('@users'), to_regclass('@user_private'))) AS named (users, private)
+    LEFT JOIN pg_namespace AS space ON nspname = $1
+    LEFT JOIN pg_class AS users ON users.oid = named.users LEFT JOIN pg_class AS private ON private.oid = named.private
+  ), own (id) AS (
+    SELECT oid FROM pg_roles WHERE rolname = current_user UNION SELECT owner FROM home UNION SELECT keeper FROM home
+  ), other (id, role) AS (
+    SELECT oid, quote_ident(rolname) FROM pg_roles
+    WHERE NOT rolsuper AND NOT rolcreaterole AND oid >= 16384 AND NOT EXISTS (SELECT FROM own WHERE id = oid)
+    UNION ALL SELECT 0, 'PUBLIC'
+  ), ours (id, name, is_users) AS (
+    SELECT oid, oid::regclass::text, oid = users FROM home JOIN pg_class ON relnamespace = space WHERE relkind IN ('r', 'p')
+  ),
+
+  rights AS (
+    SELECT grantee, privilege_type AS may, oid::regclass::text AS name, oid = users AS is_users,
+      CASE WHEN oid = users THEN NOT is_contained AND privilege_type IN ('REFERENCES', 'TRIGGER')
+        ELSE relkind IN ('r', 'p') AND privilege_type IN ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER')
+      END AS is_control
+    FROM home JOIN pg_class ON relnamespace = space, LATERAL (
+      SELECT relacl UNION ALL SELECT attacl FROM pg_attribute WHERE attrelid = pg_class.oid AND attacl IS NOT NULL
+    ) AS given (acl), aclexplode(acl)
+    WHERE oid IS DISTINCT FROM users OR (privilege_type <> 'SELECT' AND (privilege_type <> 'REFERENCES' OR NOT is_contained))
+  ), calls AS (
+    SELECT grantee, oid::regprocedure::text AS name, is_contained FROM home
+    JOIN pg_proc ON pronamespace = space, aclexplode(coalesce(proacl, acldefault('f', proowner)))
+  ),
+
+  found (id, way, help, is_control) AS (
+    SELECT grantee, format('may %s on %s', string_agg(DISTINCT may, ', '), string_agg(DISTINCT name, ', ')),
+      CASE WHEN is_users AND is_control AND grantee <> 0 THEN 'roles'
+        ELSE format('REVOKE %s ON %s FROM', string_agg(DISTINCT may, ', '), string_agg(DISTINCT name, ', ')) END, is_control
+    FROM rights GROUP BY grantee, is_control, is_users
+    UNION ALL
+    SELECT grantee, 'may call ' || name, format('REVOKE EXECUTE ON FUNCTION %s FROM', name), NOT is_contained FROM calls
+    UNION ALL
+    SELECT proowner, 'owns ' || oid::regprocedure, format('DROP FUNCTION %s', oid::regprocedure), true
+    FROM home JOIN pg_proc ON pronamespace = space
+    UNION ALL
+    SELECT relowner, 'owns ' || pg_class.oid::regclass, format('ALTER TABLE %s OWNER TO %I', pg_class.oid::regclass, current_user), true
+    FROM home JOIN pg_class ON relnamespace = space WHERE relkind NOT IN ('i', 'I')
+    UNION ALL
+    SELECT grantee, format('may create objects in the schema %I', $1), format('REVOKE CREATE ON SCHEMA %I FROM', $1), true
+    FROM home, aclexplode(nspacl) WHERE privilege_type = 'CREATE'
+    UNION ALL
+    SELECT nspowner, format('owns the schema %I', $1), format('ALTER SCHEMA %I OWNER TO %I', $1, current_user), true FROM home
+    UNION ALL
+    SELECT grantee,
+      format('gets %s on each new %s of %I', string_agg(DISTINCT privilege_type, ', '), what, pg_get_userbyid(defaclrole)),
+      format('ALTER DEFAULT PRIVILEGES FOR ROLE %s%s REVOKE ALL ON %sS FROM', defaclrole::regrole,
+        CASE WHEN defaclnamespace = 0 THEN '' ELSE format(' IN SCHEMA %I', $1) END, upper(what)),
+      bool_or(what = 'table' AND privilege_type <> 'SELECT')
+    FROM home, own JOIN pg_default_acl ON defaclrole = own.id,
+      LATERAL (SELECT CASE defaclobjtype WHEN 'r' THEN 'table' WHEN 'S' THEN 'sequence' END) AS kind (what), aclexplode(defaclacl)
+    WHERE what IS NOT NULL AND (defaclnamespace = 0 OR defaclnamespace = space)
+    GROUP BY grantee, what, defaclrole, defaclnamespace
+    UNION ALL
+    SELECT relowner, format('owns %s, whose foreign key %I refers to %s', conrelid::regclass, conname, name),
+      CASE WHEN is_users THEN 'roles' ELSE format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname) END, true
+    FROM home, ours JOIN pg_constraint ON confrelid = ours.id JOIN pg_class AS child ON child.oid = conrelid
+    WHERE conparentid = 0 AND NOT (is_users AND is_contained)
+    UNION ALL
+    -- By laterals, so that the server looks only at our tables among thousands of others.
+    SELECT DISTINCT thing.owner,
+      format('owns %s, which the %s %s uses', (pg_identify_object(refclassid, refobjid, 0)).identity, named.type, named.identity),
+      format('DROP %s %s', upper(named.type), named.identity), true
+    FROM home, ours, LATERAL (
+      SELECT 'pg_trigger'::regclass, oid FROM pg_trigger WHERE tgrelid = ours.id
+      UNION ALL SELECT 'pg_rewrite'::regclass, oid FROM pg_rewrite WHERE ev_class = ours.id
+      UNION ALL SELECT 'pg_policy'::regclass, oid FROM pg_policy WHERE polrelid = ours.id
+      UNION ALL SELECT 'pg_attrdef'::regclass, oid FROM pg_attrdef WHERE adrelid = ours.id
+      UNION ALL SELECT 'pg_constraint'::regclass, oid FROM pg_constraint WHERE conrelid = ours.id
+      UNION ALL SELECT 'pg_class'::regclass, indexrelid FROM pg_index WHERE indrelid = ours.id
+      UNION ALL SELECT 'pg_class'::regclass, ours.id
+    ) AS part (class, id) JOIN pg_depend ON classid = part.class AND objid = part.id, LATERAL (
+      SELECT proowner FROM pg_proc WHERE oid = refobjid AND refclassid = 'pg_proc'::regclass
+      UNION ALL SELECT oprowner FROM pg_operator WHERE oid = refobjid AND refclassid = 'pg_operator'::regclass
+      UNION ALL SELECT typowner FROM pg_type WHERE oid = refobjid AND refclassid = 'pg_type'::regclass
+      UNION ALL SELECT relowner FROM pg_class WHERE oid = refobjid AND refclassid = 'pg_class'::regclass
+    ) AS thing (owner) JOIN other ON other.id = thing.owner, LATERAL pg_identify_object(classid, objid, objsubid) AS named
+    WHERE NOT (is_users AND is_contained)
+    UNION ALL
+    SELECT relowner, format('owns %s, an heir of %s', inhrelid::regclass, name), format('DROP TABLE %s', inhrelid::regclass), true
+    FROM home, ours JOIN pg_inherits ON inhparent = ours.id JOIN pg_class ON pg_class.oid = inhrelid
+    WHERE NOT (is_users AND is_contained)
+    UNION ALL
+    SELECT pubowner, format('owns the publication %I of %s', pubname, name), format('DROP PUBLICATION %I', pubname), false
+    FROM ours JOIN pg_publication_rel ON prrelid = ours.id JOIN pg_publication ON pg_publication.oid = prpubid WHERE NOT is_users
+    UNION ALL
+    SELECT proowner, format('owns %s, which the event trigger %I calls', evtfoid::regprocedure, evtname),
+      format('DROP EVENT TRIGGER %I', evtname), true
+    FROM pg_event_trigger JOIN pg_proc ON pg_proc.oid = evtfoid WHERE evtenabled <> 'D'
+    UNION ALL
+    SELECT other.id, format('is a member of %s', own.id::regrole), format('REVOKE %s FROM', own.id::regrole), false
+    FROM own, other WHERE other.id <> 0 AND pg_has_role(other.id, own.id, 'MEMBER')
+  )
+  SELECT role, way, is_control AS "isControl", CASE WHEN help = 'roles' THEN format('run the SQL of "portcullis storage roles --app %s"', role)
+    WHEN help LIKE '% FROM' THEN format('%s %s', help, role) ELSE help END AS help
+  FROM found JOIN other USING (id) ORDER BY is_control DESC, role, way`
+
+interface Way {
+  readonly role: string
+  readonly way: string
+  readonly help: string
+  readonly isControl: boolean
+}
+
+/** The ways by which other roles reach the tables of the schema, or will reach tables that are made in it. In a transaction. */
+export async function foreignAccess({ all, change }: Queries, schema: string): Promise<readonly ForeignAccess[]> {
+  await change('SET LOCAL jit = off') // compiling takes ten times as long as the query
+  const found = await all<Way>(ways, [schema])
+  return found.map(({ role, way, help, isControl }) => ({ text: `the role ${role} ${way}: ${help}`, isControl }))
+}
