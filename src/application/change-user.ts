@@ -86,7 +86,7 @@ export class ChangeUser {
       const { mayLeaveNoSuperuser = false } = change
       if (change.type === 'remove') {
         const outcome = await users.remove(user, change.events, { mayLeaveNoSuperuser })
-        if (outcome === 'last_superuser') throw new Refusal('LAST_SUPERUSER')
+        if (outcome === 'last_superuser') await this.#activateAnother(id)
         if (outcome === 'referenced') throw new Refusal('DELETE_USER_REFUSED', 'Other records refer to this account')
         if (outcome === 'removed') {
           wakeRelay?.()
@@ -94,16 +94,28 @@ export class ChangeUser {
         }
       } else {
         const outcome = await users.replace(change.user, change.events, { mayLeaveNoSuperuser })
-        if (outcome === 'last_superuser') throw new Refusal('LAST_SUPERUSER')
+        if (outcome === 'last_superuser') await this.#activateAnother(id)
         if (outcome === 'stored') {
           if (change.events.length > 0) wakeRelay?.()
           return { type: 'changed', user: { ...change.user, version: user.version + 1 } }
         }
         if (outcome === 'field_taken') return { type: outcome, field: await takenField(users, change.user) }
-        if (outcome !== 'stale') return { type: outcome }
+        if (outcome !== 'stale' && outcome !== 'last_superuser') return { type: outcome }
       }
       await timers.pause(random() * Math.min(longestPauseMilliseconds, 2 ** attempt))
     }
     throw new Unavailable('other processes change a user record all the time')
+  }
+
+  /**
+   * The store counts superusers who are written as active. So it writes the activation of another one whose deactivation has ended,
+   * or refuses the change.
+   */
+  async #activateAnother(id: UserId): Promise<void> {
+    const { users } = this.#needs
+    const page = await users.search({ isSuperuser: true, isActive: true }, 2, null)
+    const another = page === 'bad_cursor' ? undefined : page.items.find(({ user }) => user.id !== id)
+    if (another === undefined) throw new Refusal('LAST_SUPERUSER')
+    await users.replace(another.user, [])
   }
 }

@@ -1,6 +1,5 @@
 import { emailKey } from './email.ts'
-import { hasFactor } from './factors.ts'
-import { isActiveAt, type User } from './user.ts'
+import { hasFactorAt, isActiveAt, type User } from './user.ts'
 
 /** The beginning of the key of an address (`field: null`), or of a unique field. */
 export interface KeyPrefix {
@@ -14,11 +13,13 @@ export interface UserCriteria {
   /** None of the keys begins so: an earlier part of the search has found the others. */
   readonly exceptPrefixes?: readonly KeyPrefix[] | undefined
   readonly isActive?: boolean | undefined
-  /** The time for `isActive`: a user whose deactivation has ended by then is active. `undefined`: no end counts. */
+  /**
+   * The time for `isActive` and `hasFactor`: a user whose deactivation has ended by then is active, and one whose reset of factors is due
+   * by then has none. `undefined`: neither counts.
+   */
   readonly now?: Date | undefined
   readonly isVerified?: boolean | undefined
   readonly isSuperuser?: boolean | undefined
-  /** As `hasFactor` of the stored record. */
   readonly hasFactor?: boolean | undefined
   /** At this time or later. */
   readonly createdAfter?: Date | undefined
@@ -47,7 +48,7 @@ export function meets({ user, lastLoginAt }: FoundUser, criteria: UserCriteria):
     is(criteria.isActive, isActiveAt(user, criteria.now ?? null)) &&
     is(criteria.isVerified, user.isVerified) &&
     is(criteria.isSuperuser, user.isSuperuser) &&
-    is(criteria.hasFactor, hasFactor(user)) &&
+    is(criteria.hasFactor, hasFactorAt(user, criteria.now ?? null)) &&
     (createdAfter === undefined || user.createdAt >= createdAfter) &&
     (createdBefore === undefined || user.createdAt < createdBefore) &&
     (lastLoginBefore === undefined || (lastLoginAt !== null && lastLoginAt < lastLoginBefore))

@@ -64,8 +64,8 @@ export default [
   {
     title: 'a reset of factors takes effect at once',
     file: 'src/domain/user.ts',
-    text: 'resetAt === null || resetAt > now.getTime()',
-    replacement: 'resetAt === null',
+    text: 'resetAt <= now.getTime()',
+    replacement: 'resetAt > 0',
     tests: ['test/http/factor-reset.test.ts'],
     only: 'after a day',
   },

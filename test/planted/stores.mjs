@@ -185,4 +185,20 @@ export default [
     tests: ['test/metrics.full.test.ts'],
     only: 'PortcullisForeignAccess',
   },
+  {
+    title: 'a search finds users by factors whose reset is due',
+    file: 'src/adapters/stores/sqlite/read/user-search.ts',
+    text: "coalesce(json_extract(factors, '$.resetAt') <= ?, 0)",
+    replacement: '(? < 0)',
+    tests: ['test/adapters/stores.test.ts'],
+    only: 'finds exactly the users that meet all criteria',
+  },
+  {
+    title: 'a superuser whose deactivation has ended does not count beside the last one',
+    file: 'src/application/change-user.ts',
+    text: 'await users.replace(another.user, [])',
+    replacement: "throw new Refusal('LAST_SUPERUSER')",
+    tests: ['test/application/accounts/last-superuser.test.ts'],
+    only: 'has ended',
+  },
 ]

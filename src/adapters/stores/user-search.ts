@@ -6,8 +6,8 @@ import type { FoundUser, KeyPrefix, UserCriteria } from '../../domain/user-crite
 export type Criterion =
   | { readonly of: 'key'; readonly prefix: KeyPrefix }
   | { readonly of: 'noKey'; readonly prefix: KeyPrefix }
-  | { readonly of: 'isSuperuser' | 'hasFactor' | 'isVerified'; readonly is: boolean }
-  | { readonly of: 'isActive'; readonly is: boolean; readonly now: Date | null }
+  | { readonly of: 'isSuperuser' | 'isVerified'; readonly is: boolean }
+  | { readonly of: 'isActive' | 'hasFactor'; readonly is: boolean; readonly now: Date | null }
   | { readonly of: 'createdAt' | 'lastLoginAt'; readonly from?: Date | undefined; readonly to?: Date | undefined }
 
 /** How a search reads: along the index of one criterion, or along the ids (`null`), with the others as filters. */
@@ -25,7 +25,7 @@ export function planOf(criteria: UserCriteria): SearchPlan {
   const flag = (of: 'isSuperuser' | 'isActive' | 'hasFactor' | 'isVerified', ...wanted: boolean[]): Criterion[] => {
     const is = criteria[of]
     if (is === undefined || !wanted.includes(is)) return []
-    return [of === 'isActive' ? { of, is, now: criteria.now ?? null } : { of, is }]
+    return [of === 'isActive' || of === 'hasFactor' ? { of, is, now: criteria.now ?? null } : { of, is }]
   }
   const isCreated = createdAfter !== undefined || createdBefore !== undefined
   const indexed: Criterion[] = [

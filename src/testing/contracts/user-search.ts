@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import { type Email, emailKey } from '../../domain/email.ts'
-import { hasFactor, noFactors } from '../../domain/factors.ts'
+import { type Factors, hasFactor, noFactors } from '../../domain/factors.ts'
 import { noFields } from '../../domain/fields.ts'
 import type { UserId } from '../../domain/ids.ts'
 import type { User } from '../../domain/user.ts'
@@ -31,6 +31,14 @@ async function everyFound({ users }: UsersRole, criteria: UserCriteria, limit = 
   assert.fail('the search does not end')
 }
 
+/** Of a third of the users: a passkey or codes, some with a reset that is due then, later, or never. */
+function factorsOf(at: number, due: Date): Factors {
+  if (at % 6 >= 2) return noFactors
+  const factors = { ...someFactors(), ...(at % 2 === 0 ? { totp: null } : { passkeys: [] }) }
+  if (at % 12 < 2) return { ...factors, resetAt: due.getTime() }
+  return at % 24 < 18 ? factors : { ...factors, resetAt: null }
+}
+
 const idsOf = (found: readonly FoundUser[]): readonly UserId[] => found.map(({ user }) => user.id)
 const sorted = <T>(ids: readonly T[]): T[] => [...ids].sort()
 
@@ -47,7 +55,7 @@ export function userSearchContract({ onNew }: Cases<UsersRole>): void {
         inactiveUntil: at % 8 === 1 ? inSeconds(10) : null,
         isSuperuser: at % 5 === 0,
         isVerified: at % 2 === 0,
-        factors: at % 6 < 2 ? { ...someFactors(), ...(at % 2 === 0 ? { totp: null } : { passkeys: [] }) } : noFactors,
+        factors: factorsOf(at, inSeconds(10)),
         fields: keyed(`${at % 7 === 0 ? 'ada' : 'carl'}-${at}`),
         createdAt: inSeconds(Math.floor(at / 8)),
       })
@@ -59,7 +67,8 @@ export function userSearchContract({ onNew }: Cases<UsersRole>): void {
     const single: UserCriteria[] = [
       {},
       ...flags.flatMap((flag) => [{ [flag]: true }, { [flag]: false }]),
-      ...[9, 10].flatMap((at) => [true, false].map((isActive) => ({ isActive, now: inSeconds(at) }))),
+      ...[9, 10].flatMap((at) => [true, false].map((is) => ({ isActive: is, now: inSeconds(at) }))),
+      ...[9, 10].flatMap((at) => [true, false].map((hasFactor) => ({ hasFactor, now: inSeconds(at) }))),
       { createdAfter: inSeconds(1) },
       { createdBefore: inSeconds(1) },
       { createdAfter: inSeconds(1), createdBefore: inSeconds(2) },

@@ -1,7 +1,9 @@
 import { expect } from 'chai'
+import { presentUsers } from '../../../src/adapters/stores/present-users.ts'
 import { ChangeAccount } from '../../../src/application/accounts/change-account.ts'
 import { DeleteUser } from '../../../src/application/accounts/delete-user.ts'
 import type { ActorWithoutLogin } from '../../../src/domain/actor.ts'
+import { noFieldRules } from '../../../src/domain/fields.ts'
 import { Refusal } from '../../../src/domain/refusal.ts'
 import { aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
@@ -9,13 +11,15 @@ import { faultOf } from '../../support/fault-of.ts'
 import { changeUserOf, deliveryNeeds, recording } from '../../support/scenes/delivery.ts'
 
 async function scene() {
-  const stores = await deliveryNeeds(fixedClock())
+  const clock = fixedClock()
+  const { users: stored, ...stores } = await deliveryNeeds(clock)
+  const users = presentUsers(stored, { fieldRules: noFieldRules, clock })
   const last = aUser({ isSuperuser: true })
-  await stores.users.insert(last, [])
+  await users.insert(last, [])
   const eventHandlers = recording(async () => undefined)
   const policy = { minLength: 8 }
-  const needs = { ...stores, changeUser: changeUserOf(stores.users), eventHandlers, newId: () => 'id', policy }
-  return { users: stores.users, last, needs: { ...needs, freshLoginSeconds: null } as never } // safe: they need no more
+  const needs = { ...stores, users, clock, changeUser: changeUserOf(users), eventHandlers, newId: () => 'id', policy }
+  return { users, stored, clock, last, needs: { ...needs, freshLoginSeconds: null } as never } // safe: they need no more
 }
 
 const acts = {
@@ -41,6 +45,19 @@ describe('the last active superuser', () => {
         expect(fault).to.be.instanceOf(Refusal).with.property('code', 'LAST_SUPERUSER')
       }
       expect(await users.find(last.id)).to.deep.equal(last)
+    })
+
+    it(`is none while the deactivation of another one has ended, and is ${act}d`, async () => {
+      const { users, stored, clock, last, needs } = await scene()
+      const inactiveUntil = new Date(clock().getTime() + 1000)
+      const other = aUser({ isSuperuser: true, isActive: false, inactiveUntil })
+      await users.insert(other, [])
+      expect(await faultOf(execute(needs, { by: { type: 'command' }, target: last }))).to.be.instanceOf(Refusal)
+      clock.advance(1000)
+      await execute(needs, { by: { type: 'command' }, target: last })
+      const after = await users.find(last.id)
+      expect(after?.isActive === true && after.isSuperuser).to.equal(false)
+      expect((await stored.find(other.id))?.isActive).to.equal(true)
     })
 
     it(`gives in to a command that is forced to ${act} the user`, async () => {

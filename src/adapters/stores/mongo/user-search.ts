@@ -43,9 +43,14 @@ function conditionOf(criterion: Criterion): object {
       const { of, from, to } = criterion
       return { [of]: { ...(from && { $gte: from }), ...(to && { $lt: to }) } }
     }
-    case 'hasFactor':
+    case 'hasFactor': {
       // As the partial index says it.
-      return { factors: criterion.is ? { $type: 'object' } : null }
+      const stored = { factors: criterion.is ? { $type: 'object' } : null }
+      if (criterion.now === null) return stored
+      const isDue = { $lte: criterion.now.getTime() }
+      if (criterion.is) return { ...stored, 'factors.resetAt': { $not: isDue } }
+      return { $or: [stored, { 'factors.resetAt': isDue }] }
+    }
     case 'isActive': {
       const { is, now } = criterion
       if (now === null) return { isActive: is }

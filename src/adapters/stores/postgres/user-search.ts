@@ -59,8 +59,11 @@ function conditionOf(criterion: Criterion, add: Add): string {
       const { from, to } = criterion
       return [...(from ? [`${column} >= ${add(from)}`] : []), ...(to ? [`${column} < ${add(to)}`] : [])].join(' AND ')
     }
-    case 'hasFactor':
-      return criterion.is ? 'factors IS NOT NULL' : 'factors IS NULL'
+    case 'hasFactor': {
+      if (criterion.now === null) return criterion.is ? 'factors IS NOT NULL' : 'factors IS NULL'
+      const isDue = `coalesce((factors::jsonb ->> 'resetAt')::bigint <= ${add(criterion.now.getTime())}::bigint, false)`
+      return criterion.is ? `factors IS NOT NULL AND NOT ${isDue}` : `(factors IS NULL OR ${isDue})`
+    }
     case 'isActive': {
       const { is, now } = criterion
       if (now === null) return is ? 'is_active' : 'NOT is_active'

@@ -76,8 +76,12 @@ function conditionOf(criterion: Criterion, values: Value[], { after, end } = now
       const limits = [...(from ? [`${low}${column} >= ?`] : []), ...(to ? [`${high}${column} < ?`] : [])]
       return [`${column} IS NOT NULL`, ...limits].join(' AND ')
     }
-    case 'hasFactor':
-      return criterion.is ? 'factors IS NOT NULL' : 'factors IS NULL'
+    case 'hasFactor': {
+      if (criterion.now === null) return criterion.is ? 'factors IS NOT NULL' : 'factors IS NULL'
+      values.push(criterion.now.getTime())
+      const isDue = "coalesce(json_extract(factors, '$.resetAt') <= ?, 0)"
+      return criterion.is ? `factors IS NOT NULL AND NOT ${isDue}` : `(factors IS NULL OR ${isDue})`
+    }
     case 'isActive': {
       if (criterion.now === null) return `is_active = ${Number(criterion.is)}`
       values.push(criterion.now.getTime())
