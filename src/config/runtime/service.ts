@@ -10,6 +10,7 @@ import { clientAddresses } from '../../adapters/http/pipeline/client-address.ts'
 import { serve, type TenantHttp } from '../../adapters/http/pipeline/serve.ts'
 import { app } from '../../adapters/http/server/app.ts'
 import { httpServer } from '../../adapters/http/server/http-server.ts'
+import { orClose } from '../../lib/closing.ts'
 import { isLoopback } from '../../lib/loopback.ts'
 import { urlHost } from '../../lib/url-host.ts'
 import { warnOfNoHandlers } from '../composition/handlers.ts'
@@ -67,14 +68,18 @@ export async function startService(needs: Needs): Promise<Service> {
   const port = await server.listen(settings.http.host, settings.http.port)
   const { admin } = settings
   const adminServer = admin.port === undefined ? null : newServer()
-  const adminPort = (await adminServer?.listen(admin.host, admin.port ?? 0)) ?? null
+  const adminPort =
+    adminServer && (await orClose(adminServer.listen(admin.host, admin.port ?? 0), () => server.close(0)))
   if (adminPort !== null)
     log.info(
       { url: `http://${isLoopback(admin.host) ? 'localhost' : urlHost(admin.host)}:${adminPort}/admin` },
       'the console is served',
     )
   const showsMailbox = [...current.enabled.values()].some(({ settings: { mail } }) => mail.url === 'mailbox:')
-  const mailboxKey = showsMailbox ? await keptKey(join(settings.dataFolder, 'mailbox-key')) : newToken()
+  const closeServers = () => Promise.all([server.close(0), adminServer?.close(0)])
+  const mailboxKey = showsMailbox
+    ? await orClose(keptKey(join(settings.dataFolder, 'mailbox-key')), closeServers)
+    : newToken()
   const counts = settings.tenants.by === undefined ? null : () => tenants.counts()
   const tenants = openTenants<ServedTenant>({ ...shared, settings, tenants: current, open, failed })
 
@@ -91,7 +96,7 @@ export async function startService(needs: Needs): Promise<Service> {
     hideMetrics = await exposeMetrics({ settings, shared, tenants })
     await tenants.prepare()
   } catch (thrown) {
-    await Promise.all([server.close(0), adminServer?.close(0), tenants.close(0), hideMetrics()])
+    await Promise.all([closeServers(), tenants.close(0), hideMetrics()])
     throw thrown
   }
   const koa = app({
