@@ -82,7 +82,7 @@ describe('hostile rows of a fastapi-users application', () => {
       'email is no valid UTF-8',
       ...Array.from({ length: 4 }, () => 'has an id that is neither a number nor a short text of ASCII'),
       'has more than 64 KiB',
-      'is_verified is NULL and neither true nor false',
+      'is_active is a string and neither true nor false',
       tooMany('106'),
     ])
     const at = read.arrivals.findIndex(({ cursor }) => cursor.startsWith('other:'))
@@ -112,14 +112,14 @@ describe('hostile rows of a fastapi-users application', () => {
       columns: { users: { email: 'E-Mail "x"', created_at: 'joined' } },
       fields: { points: 'score', labels: 'tags', since: 'joined', list: 'more', number: 'big' },
     })
-    expect(read.users.length).to.equal(former.people.length - 2)
+    expect(read.users.length).to.equal(former.people.length - 1)
+    expect(userOf(read, 'Person.10@example.com').isActive).to.equal(false)
     const { fields, createdAt } = userOf(read, 'Person.1@example.com')
     const since = '2020-01-02T03:04:05.000Z'
     expect(fields).to.deep.include({ points: 1.5, labels: ['a', 'b'], since, list: ['x'], number: 7 })
     expect(createdAt).to.deep.equal(new Date(since))
     expect(read.reasons.sort()).to.deep.equal([
       'email is NULL and no text',
-      'is_active is NULL and neither true nor false',
       tooMany(userOf(read, 'Person.8@example.com').id),
     ])
     await former.close()
@@ -128,20 +128,28 @@ describe('hostile rows of a fastapi-users application', () => {
   it('are reported on MongoDB', async function () {
     skipIfMissing(this, await mongoObstacle())
     const former = await formerMongo()
-    const flags = '"hashed_password": "x", "is_active": true, "is_superuser": false'
+    const given = '"hashed_password": "x", "is_active": true, "is_superuser": false'
     const links = `[${Array.from({ length: 300 }, () => '{"oauth_name": 1}')}]`
     await former.change(`[
-      {"_id": "text", "email": "text@example.com", ${flags}, "is_verified": true},
-      {"_id": 5, "email": "number@example.com", ${flags}, "is_verified": true},
-      {"email": 5, ${flags}, "is_verified": true},
+      {"_id": "text", "email": "text@example.com", ${given}, "is_verified": true},
+      {"_id": 5, "email": "number@example.com", ${given}, "is_verified": true},
+      {"email": 5, ${given}, "is_verified": true},
       {"email": "nothing@example.com"},
-      {"email": "links@example.com", ${flags}, "is_verified": true, "oauth_accounts": ${links}},
-      {"email": "odd@example.com", ${flags}, "is_verified": true, "oauth_accounts": ["x", null, {"oauth_name": 1}],
+      {"email": "links@example.com", ${given}, "is_verified": true, "oauth_accounts": ${links}},
+      {"email": "odd@example.com", ${given}, "is_verified": true, "oauth_accounts": ["x", null, {"oauth_name": 1}],
         "age": {"a": {"$numberDecimal": "1.5"}}},
-      {"email": "none@example.com", ${flags}, "is_verified": true, "oauth_accounts": "none"}
+      {"email": "none@example.com", ${given}, "is_verified": true, "oauth_accounts": "none"}
     ]`)
+    // Older than the people of the dump, and so many that the oldest documents have no flags.
+    const old = Array.from({ length: 120 }, (_, at) => ({
+      _id: { $oid: String(at).padStart(24, '0') },
+      email: `old.${at}@example.com`,
+    }))
+    await former.change(JSON.stringify(old))
     const read = await readFormer(former.url)
-    expect(read.users.length).to.equal(former.people.length + 3)
+    expect(read.users.length).to.equal(former.people.length + 4 + old.length)
+    const flags = { isActive: true, isSuperuser: false, isVerified: false, passwordHash: null }
+    expect(userOf(read, 'nothing@example.com')).to.deep.include(flags)
     const { id, fields } = userOf(read, 'odd@example.com')
     expect(fields.age).to.deep.equal({ a: 1.5 })
     const [ofOdd, ofMany] = [id, userOf(read, 'links@example.com').id]
@@ -149,7 +157,6 @@ describe('hostile rows of a fastapi-users application', () => {
       'email is a number and no text',
       'has an id of another type',
       'has an id of another type',
-      'is_verified is NULL and neither true nor false',
       `${tooMany(ofMany)}; a linked account: account_email is NULL and no text`,
       `user ${ofOdd} lacks something; a linked account: account_email is NULL and no text`,
     ])

@@ -19,7 +19,10 @@ import { fieldColumns, openTable, warnOfOthers } from './sql-tables.ts'
 type Driver = typeof import('mongodb')
 
 const linksColumn = 'oauth_accounts'
-/** Documents from which the names of fields are taken, because a collection declares none. */
+/**
+ * The oldest and the newest documents, so many of each, from which the names of fields are taken, because a collection declares none.
+ * The oldest ones may lack fields that the application has added later.
+ */
 const sampleSize = 100
 
 /** Opens a database of Beanie, to read only. Throws `Unsuitable` if a collection or a field is missing. */
@@ -49,9 +52,11 @@ async function rowsIn(driver: Driver, client: MongoClient, options: FastapiUsers
   const finder = {
     find: (name: string) =>
       asked(async () => {
-        const sample = await database.collection(name).find().sort({ _id: 1 }).limit(sampleSize).toArray()
-        const names = new Set(sample.flatMap((one) => Object.keys(one)))
-        return sample.length === 0 ? null : { name, types: new Map([...names].map((one) => [one, ''])) }
+        const ends = ([1, -1] as const).map((order) =>
+          database.collection(name).find().sort({ _id: order }).limit(sampleSize).toArray(),
+        )
+        const names = new Set((await Promise.all(ends)).flat().flatMap((one) => Object.keys(one)))
+        return names.size === 0 ? null : { name, types: new Map([...names].map((one) => [one, ''])) }
       }),
     list: () =>
       asked(async () => {

@@ -59,7 +59,7 @@ function userOf(id: string, row: Values, fields: Values, { distrustVerified = fa
     id,
     email,
     passwordHash: hash,
-    isActive: flag(row, 'is_active'),
+    isActive: flag(row, 'is_active', true),
     isSuperuser: flag(row, 'is_superuser'),
     isVerified,
     isOwnerProved: isVerified && !distrustVerified,
@@ -185,8 +185,11 @@ function textOrNull(row: Values, name: string): string | null {
   return row[name] === null || row[name] === undefined ? null : text(row, name)
 }
 
-function flag(row: Values, name: string): boolean {
+/** NULL is false, as in the application. A document may lack a field that the application has added later. */
+function flag(row: Values, name: string, ifAbsent = false): boolean {
   const value = row[name]
+  if (value === undefined) return ifAbsent
+  if (value === null) return false
   if (value === true || value === 1) return true
   if (value === false || value === 0) return false
   throw new Misfit(`${name} is ${kindOf(value)} and neither true nor false`)
