@@ -107,7 +107,7 @@ export function measuredLimits(limits: Limits, metrics: Meter): Limits {
       if (!may) metrics.limitReached('tokensPerAddress')
       return may
     },
-    challenge: (attempt) => limits.challenge(attempt),
+    challenge: (attempt) => watched(() => limits.challenge(attempt)),
     mayTell: (notice, account) => limits.mayTell(notice, account),
   }
 }
