@@ -42,6 +42,18 @@ function optionalOf({ users }: Settings) {
   ]
 }
 
+/** The account pages, and the routes that come with them. A Koa app has none. */
+export function pageRoutes({ pages, apps, routers: { resetPassword } }: Settings): MountedRoute[] {
+  if (!pages.enabled) return []
+  const files = [...pagePaths.account, ...pagePaths.frontDoor].map((path) => ['GET', path] as const)
+  const checks = [
+    ...Object.values(routes.checkPassword),
+    ...(resetPassword.enabled ? Object.values(routes.checkReset) : []),
+  ]
+  const ofApps = enabledOf(apps).length > 0 ? Object.values(routes.apps) : []
+  return [...below('', 'pages.enabled', [...files, ...checks]), ...below('', 'apps', ofApps)]
+}
+
 /** The routes and pages of the console. A Koa app has none. */
 export function consoleRoutes({ admin }: Settings): MountedRoute[] {
   if (!admin.enabled) return []

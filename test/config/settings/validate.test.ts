@@ -241,6 +241,12 @@ describe('judging the settings', () => {
     it('name the setting whose routes conflict', async () => {
       const [fault] = await folder.faults({ backends: { cookie: { prefix: '/auth/jwt' } } })
       expect(fault?.message).to.equal('puts POST /auth/jwt/login on a path that backends.jwt.prefix already uses')
+      const apps = { acme: { redirectUris: ['https://acme.example/back'], backend: 'jwt' } }
+      const providers = { google: { kind: 'google', clientId: 'id', clientSecret: 'secret', prefix: '/account' } }
+      const ofPages = await folder.faults({ apps, providers, pages: { enabled: true } })
+      expect(ofPages.map(({ message }) => message)).to.include(
+        'puts GET /account/authorize on a path that apps already uses',
+      )
     })
   })
 

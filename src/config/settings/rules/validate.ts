@@ -11,7 +11,7 @@ import { basePathOf } from '../../../lib/base-path.ts'
 import { isLoopback, leadsToLoopback } from '../../../lib/loopback.ts'
 import { objectionToStore } from '../../plugins/stores.ts'
 import { canHavePages, isPublic } from '../defaults.ts'
-import { consoleRoutes, mountedRoutes } from '../mounted-routes.ts'
+import { consoleRoutes, mountedRoutes, pageRoutes } from '../mounted-routes.ts'
 import type { Settings } from '../schema/schema.ts'
 import { enabledOf } from '../schema/tree.ts'
 
@@ -143,6 +143,7 @@ function isOurPage(page: string, publicUrl: string | undefined, allowedOrigins: 
 /** Refuses two operations on one path, in any case of letters: requests would never reach the second one. */
 function* judgePaths(settings: Settings): Generator<Objection> {
   const owners = new Map(pathsOfService.map((one) => [one.toLowerCase(), 'the service itself']))
+  for (const { method, path, setting } of pageRoutes(settings)) owners.set(`${method} ${path}`.toLowerCase(), setting)
   const refused = new Set<string>()
   for (const { method, path, setting } of [...mountedRoutes(settings), ...consoleRoutes(settings)]) {
     const route = `${method} ${path}`
