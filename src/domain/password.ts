@@ -26,9 +26,11 @@ export function normalisePassword(password: string): string {
   return password.normalize('NFC')
 }
 
-/** Whether a password is too long to be hashed. No account can have such a password. */
-function isOversized(password: string): boolean {
-  return password.length > maxPasswordBytes || new TextEncoder().encode(password).length > maxPasswordBytes
+/** The maximum at a login, because the hash may be imported from a program that took longer passwords. */
+export const maxVerifiedBytes = 4096
+
+function isOversized(password: string, most = maxPasswordBytes): boolean {
+  return password.length > most || new TextEncoder().encode(password).length > most
 }
 
 /**
@@ -36,8 +38,15 @@ function isOversized(password: string): boolean {
  * so different passwords would be equal.
  */
 export function isHashable(password: string): boolean {
-  return !isOversized(password) && !/\p{Surrogate}/u.test(password)
+  return !isOversized(password) && isUnicode(password)
 }
+
+/** Whether a password may match a hash. */
+export function isVerifiable(password: string): boolean {
+  return !isOversized(password, maxVerifiedBytes) && isUnicode(password)
+}
+
+const isUnicode = (password: string): boolean => !/\p{Surrogate}/u.test(password)
 
 /** The first rule that `password` breaks for the account of `email`; `null` for none. */
 export function passwordObjection(password: string, email: Email, policy: PasswordPolicy): PasswordObjection | null {

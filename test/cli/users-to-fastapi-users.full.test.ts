@@ -75,15 +75,17 @@ describe('portcullis users export --to-fastapi-users', () => {
       }),
       somebody('passwordless', { passwordHash: null, fields: noFields }),
       imported(somebody('same')),
+      { ...imported(somebody('verified', { passwordHash: 'the same password' })), isVerified: true, version: 2 },
       { ...changed, oauthAccounts: [], sessions: { generation: 5, keptSid: null }, version: 2 },
     ]
     const store = await openStore({ kind: 'sqlite', dataFolder: join(folder, 'data') })
     for (const user of people) expect(await store.users.insert(user, [])).to.equal('stored')
     await store.close()
     const { code, out, err } = await run('--tokens-table', 'accesstoken', '--field', 'plan=tariff', file)
-    expect([code, out]).to.deep.equal([0, `2 new users and 1 changed ones in ${file}\n`])
+    expect([code, out]).to.deep.equal([0, `2 new users and 2 changed ones in ${file}\n`])
     expect(err)
       .to.match(/deleted here are still there/)
+      .and.match(/PasswordHelper knows bcrypt alone/)
       .and.not.include('second factor')
   })
 
@@ -98,7 +100,7 @@ describe('portcullis users export --to-fastapi-users', () => {
   }
 
   function requireRows(found: readonly Row[]): void {
-    const [changed, made, passwordless, same] = found
+    const [changed, made, passwordless, same, verified] = found
     expect(changed).to.deep.equal({
       email: 'changed@example.com',
       hash: 'new hash',
@@ -118,7 +120,8 @@ describe('portcullis users export --to-fastapi-users', () => {
     expect(passwordless?.hash, 'of a password that nobody knows').to.match(/^\$argon2id\$/)
     const sameId = people.find(({ email }) => email === 'same@example.com')?.id
     expect(same).to.deep.include({ hash: old, flags: '1,0,0', links: `google ${sameId} token`, tokens: 1 })
-    expect(found).to.have.length(4)
+    expect(verified).to.deep.include({ hash: old, flags: '1,0,1' })
+    expect(found).to.have.length(5)
   }
 
   it('brings new users and changes to SQLite, also twice', () => {
@@ -151,7 +154,7 @@ describe('portcullis users export --to-fastapi-users', () => {
     await store.close()
     const again = join(folder, 'again.sql')
     const { code, out, err } = await run('--json', again)
-    expect([code, JSON.parse(out)]).to.deep.equal([0, { file: again, created: 2, changed: 1, withFactor: 1 }])
+    expect([code, JSON.parse(out)]).to.deep.equal([0, { file: again, created: 2, changed: 2, withFactor: 1 }])
     expect(err).to.include(`1 users have a second factor here, and none there: ${again} has a comment with each id`)
     const told = readFileSync(again, 'utf8')
       .split('\n')

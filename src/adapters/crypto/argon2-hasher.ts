@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
-import { isHashable, normalisePassword } from '../../domain/password.ts'
+import { isHashable, isVerifiable, normalisePassword } from '../../domain/password.ts'
 import { costObjection } from './cost-bounds.ts'
 import type { HashPool } from './hash-pool.ts'
 import {
@@ -52,16 +52,16 @@ export function argon2Hasher(options: Options): Argon2Hasher {
   }
 
   return {
-    async hash(password, client = null) {
+    async hash(password, client = null, spelling = 'nfc') {
       if (!isHashable(password)) throw new RangeError('the password is too long or no valid Unicode')
-      const text = normalisePassword(password)
+      const text = spelling === 'nfc' ? normalisePassword(password) : password
       const { value } = await queue.run(today.lanes, () => argon2idHash(text, parameters), { client })
       return value
     },
 
     async verify(password, hash, client = null) {
       const scheme = hash === null ? null : schemeOfHash(hash)
-      const possible = isHashable(password)
+      const possible = isVerifiable(password)
       const normal = possible ? normalisePassword(password) : ''
       // An unknown user or an unknown kind of hash costs the same work.
       const tried = scheme ?? today
@@ -79,8 +79,9 @@ export function argon2Hasher(options: Options): Argon2Hasher {
       // Another program may have hashed a text as it was typed. The second hash depends on the text alone.
       const isTypedMatch = possible && normal !== password && (await matches(password))
       if (!isNormalMatch && !isTypedMatch) return 'mismatch'
-      const isUpToDate = isNormalMatch && tried.prefix === today.prefix
-      return isUpToDate || !tried.readsAll(isNormalMatch ? normal : password) ? 'match' : 'match_needs_rehash'
+      const matched = isNormalMatch ? normal : password
+      if (tried.prefix === today.prefix || !isHashable(matched) || !tried.readsAll(matched)) return 'match'
+      return isNormalMatch ? 'match_needs_rehash' : 'typed_needs_rehash'
     },
 
     async prepare(schemes) {

@@ -2,7 +2,7 @@ import { type Email, emailKey } from '../../domain/email.ts'
 import { loginNameKey } from '../../domain/login-name.ts'
 import { LimitReached, Refusal, Unavailable } from '../../domain/refusal.ts'
 import type { RefusedReason } from '../../domain/refused-login.ts'
-import type { User } from '../../domain/user.ts'
+import { keepingImport, type User } from '../../domain/user.ts'
 import type { CausingRequest } from '../event-metadata.ts'
 import { type LoginTrace, noting } from '../explain/note-refused.ts'
 import { type Limits, type PasswordAttempt, unknownCaller } from '../limits/limits.ts'
@@ -25,6 +25,8 @@ export interface LoginNames {
   readonly email: Email | null
   readonly name?: string | null
 }
+
+type Rehashed = Exclude<Awaited<ReturnType<PasswordHasher['verify']>>, 'match' | 'mismatch'>
 
 /** The account that a login names. */
 interface Named extends Pick<PasswordAttempt, 'account'> {
@@ -66,8 +68,8 @@ export class LogIn {
       return verified
     })
     if (verified === null) throw new Refusal('LOGIN_BAD_CREDENTIALS')
-    const { user, needsRehash } = verified
-    if (needsRehash) await this.#rehash(user, password, client)
+    const { user, verdict } = verified
+    if (verdict !== 'match') await this.#rehash(user, password, client, verdict)
     const login = { user, backend, trace, methods: ['pwd'], caller, traits, browser, asksFactor, requestId, languages }
     return await completeLogin(this.#needs, login)
   }
@@ -101,13 +103,18 @@ export class LogIn {
     // The password of an inactive user is not compared, so the answer does not confirm it.
     const hash = user?.isActive ? user.passwordHash : null
     const verdict = await hasher.verify(password, hash, client)
-    return user === null || verdict === 'mismatch' ? null : { user, needsRehash: verdict === 'match_needs_rehash' }
+    return user === null || verdict === 'mismatch' ? null : { user, verdict }
   }
 
-  /** Writes only if the hash is still the verified one, so a password that was changed meanwhile stays. */
-  async #rehash(user: User, password: string, client: string | null): Promise<void> {
+  /**
+   * Writes only if the hash is still the verified one, so a password that was changed meanwhile stays. It keeps the spelling that
+   * matched: the system before may get the user back.
+   */
+  async #rehash(user: User, password: string, client: string | null, verdict: Rehashed): Promise<void> {
     try {
-      await this.#needs.users.replace({ ...user, passwordHash: await this.#needs.hasher.hash(password, client) }, [])
+      const spelling = verdict === 'typed_needs_rehash' ? 'typed' : 'nfc'
+      const passwordHash = await this.#needs.hasher.hash(password, client, spelling)
+      await this.#needs.users.replace(keepingImport(user, { ...user, passwordHash }), [])
     } catch (fault) {
       const isTooMuch = fault instanceof Unavailable || fault instanceof LimitReached
       if (!isTooMuch) throw fault // the next login tries again

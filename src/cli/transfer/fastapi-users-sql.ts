@@ -67,14 +67,15 @@ function idOf({ id }: User): string {
 }
 
 function columnsOf(
-  { email, passwordHash, isActive, isSuperuser, isVerified, fields }: User,
+  { email, passwordHash, isActive, isSuperuser, isVerified, fields, imported }: User,
   tables: FormerTables,
   unknown: string,
 ) {
   const all = { ...fields.shown, ...fields.hidden }
   return [
     ['email', literal(email)],
-    ['hashed_password', literal(passwordHash ?? unknown)],
+    // The text of the import is that of the same password, which the app surely verifies.
+    ['hashed_password', literal(imported?.hashText ?? passwordHash ?? unknown)],
     ['is_active', literal(isActive)],
     ['is_superuser', literal(isSuperuser)],
     ['is_verified', literal(isVerified)],

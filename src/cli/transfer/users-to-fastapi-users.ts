@@ -70,6 +70,9 @@ export async function exportToFastApiUsers(
     if (count.withFactor > 0) {
       remark(`${count.withFactor} users have a second factor here, and none there: ${file} has a comment with each id`)
     }
+    remark(
+      'Passwords that were chosen here have argon2id hashes. An app whose PasswordHelper knows bcrypt alone answers 500 to their logins',
+    )
     remark('Users who were deleted here are still there: delete them by hand')
     return 0
   })
