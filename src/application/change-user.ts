@@ -1,7 +1,7 @@
 import type { AccountEvent } from '../domain/events.ts'
 import type { UserId } from '../domain/ids.ts'
 import { Refusal, Unavailable } from '../domain/refusal.ts'
-import type { User } from '../domain/user.ts'
+import { keepingImport, type User } from '../domain/user.ts'
 import type { UserStore, WriteOptions } from './ports/stores/user-store.ts'
 import type { Timers } from './ports/timers.ts'
 import { takenField } from './taken-field.ts'
@@ -93,11 +93,12 @@ export class ChangeUser {
           return { type: 'removed' }
         }
       } else {
-        const outcome = await users.replace(change.user, change.events, { mayLeaveNoSuperuser })
+        const next = keepingImport(user, change.user)
+        const outcome = await users.replace(next, change.events, { mayLeaveNoSuperuser })
         if (outcome === 'last_superuser') await this.#activateAnother(id)
         if (outcome === 'stored') {
           if (change.events.length > 0) wakeRelay?.()
-          return { type: 'changed', user: { ...change.user, version: user.version + 1 } }
+          return { type: 'changed', user: { ...next, version: user.version + 1 } }
         }
         if (outcome === 'field_taken') return { type: outcome, field: await takenField(users, change.user) }
         if (outcome !== 'stale' && outcome !== 'last_superuser') return { type: outcome }
@@ -116,6 +117,6 @@ export class ChangeUser {
     const page = await users.search({ isSuperuser: true, isActive: true }, 2, null)
     const another = page === 'bad_cursor' ? undefined : page.items.find(({ user }) => user.id !== id)
     if (another === undefined) throw new Refusal('LAST_SUPERUSER')
-    await users.replace(another.user, [])
+    await users.replace(keepingImport(another.user, another.user), [])
   }
 }

@@ -27,7 +27,7 @@ export interface Imported {
   readonly hashText: string | null
   /** SHA-256 of the record as it was imported, in hexadecimal. A later import compares it, to find what has changed there. */
   readonly digest: string
-  /** `version` of the user after the import, to find what has changed here. */
+  /** `version` of the user after the import, or after a later write that was no change (`keepingImport`). */
   readonly version: number
 }
 
@@ -133,12 +133,35 @@ export function mayHaveRandomPassword({ imported, passwordHash, passwordVersion,
   return imported?.generation != null && passwordHash !== null && passwordVersion === 1 && oauthAccounts.length > 0
 }
 
-/** `user` without the text of the former hash, to be written in place of `user`. To a later import, nothing has changed here. */
+/** `user` without the text of the former hash, to be written in place of `user`. */
 export function withoutFormerHash(user: User): User {
-  const { imported, version } = user
-  if (imported === null) return user
-  const isUnchanged = imported.version === version
-  return { ...user, imported: { ...imported, hashText: null, version: isUnchanged ? version + 1 : imported.version } }
+  return keepingImport(user, { ...user, imported: user.imported && { ...user.imported, hashText: null } })
+}
+
+/**
+ * `after`, to be written in place of `before`. To a later import, nothing has changed here if nobody has changed the account: a login,
+ * a logout, a new hash of the same password and new tokens of a provider are no changes.
+ */
+export function keepingImport(before: User, after: User): User {
+  const { imported } = after
+  if (imported === null || imported.version !== before.version || changeable(before) !== changeable(after)) return after
+  return { ...after, imported: { ...imported, version: after.version + 1 } }
+}
+
+/** Everything that a person or an operator may change, as one text. */
+function changeable({ oauthAccounts, factors, fields, sessions, ...user }: User): string {
+  return JSON.stringify([
+    [user.email, user.passwordVersion, user.isActive, user.isSuperuser, user.isVerified, user.isOwnerProved],
+    [user.inactiveUntil, user.inactiveReason, sessions.generation],
+    oauthAccounts.map(({ provider, accountId }) => [provider, accountId]),
+    [
+      factors.totp?.addedAt,
+      factors.passkeys.map(({ id, name }) => [id, name]),
+      factors.recovery?.digests,
+      factors.resetAt,
+    ],
+    [fields.shown, fields.hidden, fields.retired],
+  ])
 }
 
 /** Whether the end of a credential may be recorded. A credential that expires after `endedUntil` was not ended. */

@@ -53,9 +53,8 @@ export default [
   {
     title: 'a login renews the hash of a password that was changed meanwhile',
     file: 'src/application/sign-in/log-in.ts',
-    text: 'await this.#needs.users.replace({ ...user, passwordHash: await this.#needs.hasher.hash(password, client) }, [])',
-    replacement: `const passwordHash = await this.#needs.hasher.hash(password)
-      await this.#needs.changeUser.execute(user.id, (fresh) => ({
+    text: 'await this.#needs.users.replace(keepingImport(user, { ...user, passwordHash }), [])',
+    replacement: `await this.#needs.changeUser.execute(user.id, (fresh) => ({
         type: 'replace',
         user: { ...fresh, passwordHash },
         events: [],

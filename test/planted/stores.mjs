@@ -196,7 +196,7 @@ export default [
   {
     title: 'a superuser whose deactivation has ended does not count beside the last one',
     file: 'src/application/change-user.ts',
-    text: 'await users.replace(another.user, [])',
+    text: 'await users.replace(keepingImport(another.user, another.user), [])',
     replacement: "throw new Refusal('LAST_SUPERUSER')",
     tests: ['test/application/accounts/last-superuser.test.ts'],
     only: 'has ended',

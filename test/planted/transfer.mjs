@@ -7,6 +7,22 @@ const tokens = 'src/adapters/credentials/former-tokens.ts'
 
 export default [
   {
+    title: 'a later import refuses users who have only logged in here',
+    file: 'src/application/change-user.ts',
+    text: 'const next = keepingImport(user, change.user)',
+    replacement: 'const next = change.user',
+    tests: ['test/transfer/records.full.test.ts'],
+    only: 'after a login and a logout here',
+  },
+  {
+    title: 'a later import replaces the hash that a login here has made',
+    file: `${engine}/arrived-user.ts`,
+    text: 'origin.hasHashes && !hasSameHash(record, existing)',
+    replacement: 'origin.hasHashes',
+    tests: ['test/transfer/records.full.test.ts'],
+    only: 'after a login and a logout here',
+  },
+  {
     title: 'an import stores a hash that costs seconds',
     file: `${engine}/arrived-user.ts`,
     text: 'hash === null ? null : hashObjection(hash)',

@@ -301,7 +301,8 @@ for (const { name, start, open } of suites) {
       const here = await user(other?.id ?? '')
       if (one === undefined || other === undefined || here === null) throw new Error('was not stored')
       expect(await targetOf(store).users.replace({ ...here, isVerified: false }, [])).to.equal('stored')
-      const password = { passwordHash: goodHash.replace('aaa', 'bbb') }
+      const passwordHash = goodHash.replace('aaa', 'bbb')
+      const password = { passwordHash, former: { hashText: passwordHash } }
       const changed = [{ ...one, ...password, isActive: false }, { ...other, isActive: false }, arriving()]
       const { counts, problems } = await imported(store, sourceOf(changed))
       expect([counts.stored, counts.replaced, counts.refused]).to.deep.equal([1, 1, 1])
@@ -309,6 +310,33 @@ for (const { name, start, open } of suites) {
       expect([(await user(one.id))?.isActive, (await user(other.id))?.isActive]).to.deep.equal([false, true])
       // Reset tokens of the password before do not set another one.
       expect((await user(one.id))?.passwordVersion).to.equal(2)
+    })
+
+    it('follows the source after a login and a logout here, and keeps what they have written', async () => {
+      const soon = new Date(store.clock().getTime() + 60_000)
+      const account = { ...link(randomUUID()), expiresAt: store.clock() }
+      const record = arriving({ accounts: [account] })
+      await imported(store, sourceOf([record]))
+      const { users } = targetOf(store)
+      const written = { passwordHash: goodHash.replace('bbb', 'ccc'), endedUntil: soon }
+      await changeUserOf(users).execute(record.id as UserId, (fresh) => {
+        const oauthAccounts = fresh.oauthAccounts.map((one) => ({
+          ...one,
+          sealedAccessToken: 'newer',
+          expiresAt: soon,
+        }))
+        return { type: 'replace', user: { ...fresh, ...written, oauthAccounts }, events: [] }
+      })
+      const { counts } = await imported(store, sourceOf([{ ...record, isActive: false }]))
+      expect([counts.replaced, counts.refused]).to.deep.equal([1, 0])
+      const now = await user(record.id)
+      expect(now).to.deep.include({ ...written, isActive: false, passwordVersion: 1 })
+      expect(now?.oauthAccounts[0]).to.deep.include({ sealedAccessToken: 'newer', expiresAt: soon })
+
+      await changeUserOf(users).execute(record.id as UserId, (fresh) => {
+        return { type: 'replace', user: { ...fresh, isVerified: false }, events: [] }
+      })
+      expect((await imported(store, sourceOf([{ ...record, isSuperuser: true }]))).counts.refused).to.equal(1)
     })
 
     it('follows the second factors of a file, and keeps them if the source has none of its own', async () => {

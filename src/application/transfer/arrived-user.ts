@@ -1,5 +1,5 @@
 import type { Email, ParsedEmail } from '../../domain/email.ts'
-import { hasFactor, noFactors, withFactors } from '../../domain/factors.ts'
+import { type Factors, hasFactor, noFactors, withFactors } from '../../domain/factors.ts'
 import { type FieldRules, maxFieldBytes, noFields, withKeys } from '../../domain/fields.ts'
 import { type IdKind, kindOf, parseUserId, type UserId } from '../../domain/ids.ts'
 import type { OAuthAccount } from '../../domain/oauth-account.ts'
@@ -59,7 +59,7 @@ export function arrivedUser(
   if (id === null) return { objection: `the id is no ${ids}` }
   const parsed = parseEmail(record.email)
   if ('objection' in parsed) return { objection: `the address is refused: ${parsed.objection}` }
-  const factors = record.factors ?? existing?.factors ?? noFactors
+  const factors = withLaterStep(record.factors ?? existing?.factors ?? noFactors, existing)
   // Nobody could use the factor, and without it the password alone would be enough.
   if (origin.isSealedByOther && record.factors !== null && hasFactor({ factors })) {
     return { objection: 'another secret has encrypted the second factor: set the secret of the source' }
@@ -70,9 +70,9 @@ export function arrivedUser(
   const now = clock()
   const createdAt = record.createdAt ?? existing?.createdAt ?? now
   const given = keptHash(needs, record.passwordHash, remark)
-  const passwordHash = origin.hasHashes ? given : (existing?.passwordHash ?? null)
+  const passwordHash = origin.hasHashes && !hasSameHash(record, existing) ? given : (existing?.passwordHash ?? null)
   const fresh = newUser(id, parsed.email, passwordHash, createdAt)
-  const sessions = record.credentials ?? existing?.sessions ?? fresh.sessions
+  const sessions = sessionsOf(record, existing) ?? fresh.sessions
   const plain: User = {
     ...fresh,
     passwordVersion: versionOf(existing, passwordHash),
@@ -83,7 +83,7 @@ export function arrivedUser(
     inactiveReason: record.isActive ? null : keptReason(record.inactiveReason ?? null, remark),
     isOwnerProved: record.isOwnerProved,
     sessions: { generation: sessions.generation, keptSid: sessions.keptSid },
-    endedUntil: record.credentials?.endedUntil ?? existing?.endedUntil ?? null,
+    endedUntil: later(record.credentials?.endedUntil ?? null, existing?.endedUntil ?? null),
     oauthAccounts: keptAccounts(needs, id, record, origin.isSealedByOther, existing, remark),
     factors,
     fields: keptFields(needs, record, remark),
@@ -96,6 +96,27 @@ export function arrivedUser(
     version: existing?.version ?? fresh.version,
   }
   return { user: withFactors(plain, factors), remarks }
+}
+
+/** A login here may have made a new hash of the same password. */
+function hasSameHash({ former }: ArrivingUser, existing: User | null): boolean {
+  return former?.hashText != null && former.hashText === existing?.imported?.hashText
+}
+
+/** A login that was kept there may have been ended here since. */
+function sessionsOf({ credentials }: ArrivingUser, existing: User | null): User['sessions'] | null {
+  if (existing !== null && credentials?.generation === existing.sessions.generation) return existing.sessions
+  return credentials ?? existing?.sessions ?? null
+}
+
+const later = (one: Date | null, other: Date | null): Date | null =>
+  one === null || (other !== null && other > one) ? other : one
+
+/** A code that was used here works no second time. */
+function withLaterStep(factors: Factors, existing: User | null): Factors {
+  const { totp } = factors
+  if (totp === null) return factors
+  return { ...factors, totp: { ...totp, lastStep: Math.max(totp.lastStep, existing?.factors.totp?.lastStep ?? 0) } }
 }
 
 type Remark = (text: string) => void
@@ -156,17 +177,19 @@ function keptAccounts(
     const known = existing?.oauthAccounts.find((one) => accountKey(one) === key)
     const cannotOpen = isSealed && isSealedByOther
     if (cannotOpen) sealedByOther++
+    const isNewerHere = (known?.expiresAt ?? noTime) > (account.expiresAt ?? noTime)
     const sealed = (token: string): string => (isSealed ? token : vault.seal(token, userId, provider))
     kept.set(key, {
       id: account.id ?? known?.id ?? newId(),
       provider,
       accountId,
       accountEmail,
-      vouchedEmail: addressOr(parseEmail, vouchedEmail),
+      vouchedEmail: addressOr(parseEmail, vouchedEmail) ?? known?.vouchedEmail ?? null,
       sealedAccessToken: cannotOpen ? '' : sealed(accessToken),
       sealedRefreshToken: cannotOpen || refreshToken === null ? null : sealed(refreshToken),
       expiresAt: account.expiresAt,
       refreshingUntil: null,
+      ...(isNewerHere && known && tokensOf(known)),
     })
   }
   if (unusable > 0) {
@@ -176,6 +199,13 @@ function keptAccounts(
   }
   if (sealedByOther > 0) remark(`has ${sealedByOther} links without provider tokens: another secret has encrypted them`)
   return [...kept.values()]
+}
+
+const noTime = new Date(0)
+
+/** A sign-in here may have renewed them. */
+function tokensOf({ sealedAccessToken, sealedRefreshToken, expiresAt }: OAuthAccount) {
+  return { sealedAccessToken, sealedRefreshToken, expiresAt }
 }
 
 export function accountKey({ provider, accountId }: Pick<ArrivingAccount, 'provider' | 'accountId'>): string {
