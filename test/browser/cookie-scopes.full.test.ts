@@ -82,4 +82,26 @@ describe('a changed scope of the session cookie in a browser', () => {
       }
     })
   }
+
+  const path = { PORTCULLIS_BACKENDS__COOKIE__TRANSPORT__PATH: '/users' }
+  for (const [title, first, second] of [
+    ['path', path, {}],
+    ['domain', {}, domain],
+  ] as const) {
+    it(`lets people sign in on the page at once after another transport.${title}`, async () => {
+      await restart(first)
+      context = await browser.newContext()
+      page = await context.newPage()
+      await page.goto(`http://${host}:${port}/account/forgot`)
+      expect(await logIn()).to.equal(204)
+      await restart(second)
+      await page.goto(`http://${host}:${port}/account/sign-in?another`)
+      await page.fill('#username', email)
+      await page.fill('#password', goodPassword)
+      await page.click('[type=submit]')
+      await page.waitForURL(`http://${host}:${port}/account`)
+      expect([await me(), await sessions()]).to.deep.equal([200, 1])
+      await context.close()
+    })
+  }
 })

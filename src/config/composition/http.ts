@@ -103,7 +103,7 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
   const { deviceCookie, browserCookie } = loginCookiesOf(tenant)
   const clientOf = clientAddresses(settings.http.trustedProxies)
   const origins = ownOrigins(publicUrl, settings.http.allowedOrigins)
-  const removeRepeated = removingRepeated(new URL(publicUrl).hostname, registrableDomain)
+  const removeRepeated = removingRepeated(publicUrl, registrableDomain)
   const { authenticate } = useCases
   const identify = identifying({ authenticate, backends, ownOrigins: origins, removeRepeated })
   const requireLevel: RequireLevel = (by, level) => requireLevelOf(ports, by, level)

@@ -13,15 +13,16 @@ interface IdentifyNeeds {
 }
 
 /** Returns the user of a request. Throws `UNAUTHORIZED`, or `FORBIDDEN` for a page of another origin. */
-export type Identify = (request: Pick<IncomingMessage, 'method' | 'headers'>) => Promise<Authenticated>
+export type Identify = (request: Pick<IncomingMessage, 'method' | 'headers' | 'url'>) => Promise<Authenticated>
 
 export function identifying({ authenticate, backends, ownOrigins, removeRepeated }: IdentifyNeeds): Identify {
   const ambient = new Set(backends.filter(({ transport }) => transport.isAmbient).map(({ name }) => name))
   const cookies = backends.flatMap(({ transport }) => transport.clear().cookies ?? [])
 
-  return async ({ method, headers }) => {
+  return async (request) => {
+    const { method, headers } = request
     const by = await authenticate.execute(presentedBy(headers, backends))
-    if (by === null) throw new Unauthenticated(await removeRepeated(headers.cookie, cookies))
+    if (by === null) throw new Unauthenticated(await removeRepeated(request, cookies))
     if (ambient.has(by.backend.name) && !isSafe(method)) refuseForeign(headers, ownOrigins)
     return by
   }

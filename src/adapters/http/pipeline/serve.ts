@@ -241,7 +241,7 @@ function answerOf<Use>(
   }
 
   async function withRemovals({ req }: Context, cookies: readonly Cookie[]): Promise<readonly Cookie[]> {
-    return [...(await needs.removeRepeated(req.headers.cookie, cookies)), ...cookies]
+    return [...(await needs.removeRepeated(req, cookies)), ...cookies]
   }
 
   return async (ctx, params) => {

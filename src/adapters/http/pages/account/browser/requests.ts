@@ -176,8 +176,14 @@ export function logIn(username: string, password: string, asksFactor = false): P
 
 /** Throws a `Problem` also if the browser does not keep the cookie of the answer. */
 export async function logInWith(route: 'login' | 'second-factor' | 'passkey', sent: Sent): Promise<void> {
-  await request('POST', `${data.routes.login}/${route}`, sent)
+  const sentTo = `${data.routes.login}/${route}`
+  await request('POST', sentTo, sent)
   if ((await signedIn()) !== null) return
+  // The answer has removed a cookie of former settings, and the new one with it. Codes and passkeys work only once.
+  if (route === 'login') {
+    await request('POST', sentTo, sent)
+    if ((await signedIn()) !== null) return
+  }
   const { blocked, withoutTls, unknown } = texts.cookieNotKept
   // Chromium refuses its storage, too, but says that cookies are enabled.
   if (!navigator.cookieEnabled || tabStorage === null) throw new Problem('', blocked)
