@@ -12,6 +12,7 @@ import {
   type RequestOptions,
 } from '../support/scenes/authenticator.ts'
 import { challenged, codeOf, enrolled, prove } from '../support/scenes/factors.ts'
+import { superuserToken } from '../support/scenes/superuser.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
 
 const refusedPasskey = refused(400, 'PASSKEY_REFUSED')
@@ -41,9 +42,11 @@ describe('passkeys', () => {
     expect(answer.status).to.equal(200)
     return answer.body as CreationOptions // safe: its use proves it
   }
-  const add = async (bearer: string, one: Authenticator, faults: Faults = {}, name = 'Telephone') => {
+  const add = async (bearer: string, one: Authenticator, faults: Faults = {}, name: string | null = 'Telephone') => {
     const response = one.create(await offered(bearer), faults)
-    return await call(url, 'POST', '/users/me/factors/passkeys', { bearer, json: { response, name } })
+    const json = { response, ...(name !== null && { name }) }
+    const headers = { 'User-Agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' }
+    return await call(url, 'POST', '/users/me/factors/passkeys', { bearer, json, headers })
   }
   const asked = async (backend = 'jwt'): Promise<RequestOptions & { cookie: string }> => {
     const answer = await call(url, 'POST', `/auth/${backend}/passkey/options`)
@@ -136,6 +139,7 @@ describe('passkeys', () => {
     'of another origin': { origin: 'https://evil.example' },
     'of another Android app': { origin: androidApp.replaceAll('k', 'x') },
     'of another port': { origin: 'http://localhost:1' },
+    'in a frame of another origin': { crossOrigin: true },
     'for another domain': { rpId: 'evil.example' },
     'without user verification': { isUserVerified: false },
     'for a challenge that nobody made': { challenge: 'a'.repeat(43) },
@@ -187,7 +191,8 @@ describe('passkeys', () => {
     const newNames = () => service.events.flatMap(({ changes }) => changes?.passkey_renamed ?? [])
     await eventually('three events', () => newNames().length >= 3)
     expect(newNames(), 'no event for the same name').to.deep.equal(['Drawer', 'Desk', 'Drawer'])
-    expect((await change('PATCH', second.id, { name: '' })).status).to.equal(422)
+    for (const name of ['', ' ', '\u00a0\t']) expect((await change('PATCH', second.id, { name })).status).to.equal(422)
+    expect((await add(bearer, authenticator(), {}, ' ')).status).to.equal(422)
     const { passkeys } = (await call(url, 'GET', '/users/me/factors', { bearer })).body as {
       passkeys: { name: string }[] // safe: asserted by the next line
     }
@@ -248,6 +253,27 @@ describe('passkeys', () => {
     )
   })
 
+  it('are discoverable for authenticators of every level, and named after browser and system', async () => {
+    const { bearer, passkey } = await somebody()
+    const { excludeCredentials, authenticatorSelection } = await offered(bearer)
+    expect(excludeCredentials).to.deep.equal([{ type: 'public-key', id: passkey.id, transports: ['internal'] }])
+    const required = { residentKey: 'required', requireResidentKey: true, userVerification: 'required' }
+    expect(authenticatorSelection).to.deep.equal(required)
+    const unknown = authenticator().create(await offered(bearer)) as { response: object } // safe: made by the line
+    const response = { ...unknown, response: { ...unknown.response, transports: null } }
+    expect((await call(url, 'POST', '/users/me/factors/passkeys', { bearer, json: { response } })).status).to.equal(200)
+    const { body } = await add(bearer, authenticator(), {}, null)
+    expect(body).to.have.nested.property('passkey.name', 'Firefox, Linux')
+  })
+
+  it('of a deactivated user are refused as passkeys', async () => {
+    const { id, passkey } = await somebody()
+    const json = { is_active: false }
+    const bearer = await superuserToken(url, {}, service.dataFolder)
+    expect((await call(url, 'PATCH', `/users/${id}`, { bearer, json })).status).to.equal(200)
+    expect(seen(await signIn(passkey))).to.deep.equal(refusedPasskey)
+  })
+
   it('report a counter that went back, and go on', async () => {
     const { email, passkey } = await somebody()
     expect((await signIn(passkey, { counter: 7 })).status).to.equal(200)
@@ -255,6 +281,7 @@ describe('passkeys', () => {
     expect(service.events.some(({ changes }) => changes?.passkey_counter_went_back)).to.equal(false)
     expect((await signIn(passkey, { counter: 3 })).status).to.equal(200)
     await service.event(({ user, changes }) => user.email === email && changes?.passkey_counter_went_back === true)
+    expect(service.logLines.filter((line) => line.includes('the counter of a passkey went back'))).to.have.length(1)
   })
 
   it('answer 422 to junk', async () => {

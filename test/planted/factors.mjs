@@ -210,4 +210,19 @@ export default [
     replacement: "change_account: { own: ['superuser', 'fresh']",
     tests: ['test/application/rights.test.ts'],
   },
+  {
+    title: 'a passkey counts in a frame of another page',
+    file: 'src/adapters/passkeys/passkey-verifier.ts',
+    text: 'clientData(given).crossOrigin === true',
+    replacement: 'false as boolean',
+    tests: ['test/http/passkeys.test.ts'],
+    only: 'in a frame of another origin',
+  },
+  {
+    title: 'the store is away, and the whole login is lost',
+    file: 'src/application/factors/finish-login.ts',
+    text: 'await needs.challenges.giveBack(held, false)',
+    replacement: 'void held',
+    tests: ['test/application/factors/finish-login.test.ts'],
+  },
 ]

@@ -159,15 +159,16 @@ function messagesOfChange(to: Email, changes: UserChanges, needs: Needs): Outgoi
 
 function fieldsOfFactors(changes: UserChanges): MessageFields | null {
   const { factorAdded, factorRemoved, recoveryCodesRenewed, recoveryCodeUsed: left = null, factorsKept } = changes
+  const copied = changes.passkeyCounterWentBack ?? false
   const added = factorAdded !== undefined
   const removed = factorRemoved !== undefined
   const renewed = recoveryCodesRenewed ?? false
   const used = left !== null
   const kept = factorsKept ?? false
-  if (!added && !removed && !renewed && !used && !kept) return null
+  if (!added && !removed && !renewed && !used && !kept && !copied) return null
   const which = factorAdded ?? factorRemoved
   const kinds = { app: which === 'totp', passkey: which === 'passkey', all: which === 'all' }
-  return { added, removed, ...kinds, renewed, used, left, few: used && left <= fewCodes, kept }
+  return { added, removed, ...kinds, renewed, used, left, few: used && left <= fewCodes, kept, copied }
 }
 
 /** Whether the address before the change was verified. A new address withdraws the verification. */

@@ -1,5 +1,9 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
-import { type PasskeyVerifier, passkeyAlgorithms } from '../../application/ports/passkey-verifier.ts'
+import {
+  type PasskeyResponse,
+  type PasskeyVerifier,
+  passkeyAlgorithms,
+} from '../../application/ports/passkey-verifier.ts'
 import { parseJson } from '../../lib/json-text.ts'
 
 interface Site {
@@ -20,13 +24,13 @@ export function passkeyVerifier({ rpId, origins }: Site): PasskeyVerifier {
   return {
     rpId,
 
-    challengeOf({ response }) {
-      const parsed = parseJson(Buffer.from(response.clientDataJSON, 'base64url').toString())
-      const { challenge } = (('value' in parsed ? parsed.value : null) ?? {}) as { readonly challenge?: unknown } // safe: checked
+    challengeOf(given) {
+      const { challenge } = clientData(given)
       return typeof challenge === 'string' ? challenge : null
     },
 
     async enrolled(given, challenge) {
+      if (isFramed(given)) return null
       const { verifyRegistrationResponse } = await import('@simplewebauthn/server')
       const response = given as unknown as RegistrationResponseJSON // safe: the library checks each part, and throws
       const supportedAlgorithmIDs = [...passkeyAlgorithms]
@@ -34,12 +38,18 @@ export function passkeyVerifier({ rpId, origins }: Site): PasskeyVerifier {
         verifyRegistrationResponse({ response, supportedAlgorithmIDs, ...expected(challenge) }),
       )
       if (rpId === null || !verified?.verified || response.clientExtensionResults?.credProps?.rk === false) return null
-      const { id, publicKey, counter, transports = [] } = verified.registrationInfo.credential
-      return { id, publicKey: Buffer.from(publicKey).toString('base64url'), counter, transports, rpId }
+      const { id, publicKey, counter, transports } = verified.registrationInfo.credential
+      return {
+        id,
+        publicKey: Buffer.from(publicKey).toString('base64url'),
+        counter,
+        transports: transports ?? [],
+        rpId,
+      }
     },
 
     async used(given, challenge, passkey) {
-      if (passkey.rpId !== rpId) return null
+      if (passkey.rpId !== rpId || isFramed(given)) return null
       const { verifyAuthenticationResponse } = await import('@simplewebauthn/server')
       const response = given as unknown as AuthenticationResponseJSON // safe: as above
       const publicKey = new Uint8Array(Buffer.from(passkey.publicKey, 'base64url'))
@@ -51,6 +61,21 @@ export function passkeyVerifier({ rpId, origins }: Site): PasskeyVerifier {
       return { counter: newCounter, isSynced: credentialBackedUp }
     },
   }
+}
+
+interface ClientData {
+  readonly challenge?: unknown
+  readonly crossOrigin?: unknown
+}
+
+function clientData({ response }: PasskeyResponse): ClientData {
+  const parsed = parseJson(Buffer.from(response.clientDataJSON, 'base64url').toString())
+  return (('value' in parsed ? parsed.value : null) ?? {}) as ClientData // safe: each member is checked
+}
+
+/** Whether a page of another origin had ours in a frame, where people do not see who asks (WebAuthn Level 3 section 13.4.9). */
+function isFramed(given: PasskeyResponse): boolean {
+  return clientData(given).crossOrigin === true
 }
 
 /** The library throws plain errors for answers that do not fit, and for junk. */

@@ -64,7 +64,9 @@ export class LogInByPasskey {
         return user
       }
       const proved = await usePasskey(this.#needs, { response, browser, findUser, ...request })
-      if (proved === null) throw new Refusal('PASSKEY_REFUSED')
+      // Nobody has typed an address or a password, so their refusal would mislead.
+      if (proved?.user.isActive === false) trace.reason = 'inactive'
+      if (!proved?.user.isActive) throw new Refusal('PASSKEY_REFUSED')
       return await completeLogin(this.#needs, { ...proved, backend, trace, caller, traits, ...request })
     })
   }

@@ -1,6 +1,7 @@
 import { person } from '../../domain/actor.ts'
 import { updatedEvent } from '../../domain/events.ts'
 import { type Passkey, twoFactors } from '../../domain/factors.ts'
+import { jsonId } from '../../domain/ids.ts'
 import { InvalidInput } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
@@ -12,6 +13,14 @@ export interface UsePasskeyNeeds extends MetadataNeeds {
   changeUser: ChangeUser
   passkeyChallenges: PasskeyChallenges
   passkeys: PasskeyVerifier
+  /** Called when the counter of a passkey went back. Must not throw. */
+  warnOfCopiedPasskey: (copied: CopiedPasskey) => void
+}
+
+/** A passkey of which a copy may exist. */
+export interface CopiedPasskey {
+  readonly userId: string | number
+  readonly requestId: string
 }
 
 interface Use extends CausingRequest {
@@ -59,17 +68,18 @@ async function count(
   counter: number,
   request: CausingRequest,
 ): Promise<User | null> {
-  let isPresent = false
+  let [isPresent, wentBack] = [false, false]
   const outcome = await needs.changeUser.execute(id, (fresh) => {
     const stored = fresh.factors.passkeys.find((one) => one.id === passkeyId)
     isPresent = stored !== undefined
     if (stored === undefined) return { type: 'keep' }
-    const wentBack = counter <= stored.counter
+    wentBack = counter <= stored.counter
     const passkeys = fresh.factors.passkeys.map((one) => (one === stored && !wentBack ? { ...one, counter } : one))
     const user = { ...fresh, factors: { ...fresh.factors, passkeys } }
     const metadata = () => eventMetadata(needs, request, person(user, null))
     const events = wentBack ? [updatedEvent(user, { passkeyCounterWentBack: true }, metadata())] : []
     return { type: 'replace', user, events }
   })
+  if (wentBack) needs.warnOfCopiedPasskey({ userId: jsonId(id), requestId: request.requestId })
   return isPresent && outcome.type === 'changed' ? outcome.user : null
 }

@@ -8,6 +8,7 @@ import type { DeliveryAct } from '../../application/deliveries/undelivered.ts'
 import type { TokenDemand } from '../../application/limits/limits.ts'
 import type { AttackReport } from '../../application/limits/report-attack.ts'
 import type { ProviderFields } from '../../application/oauth/finish-oauth.ts'
+import type { CopiedPasskey } from '../../application/passkeys/use-passkey.ts'
 import { CodeRefused, type ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import type { DroppedEvents, UnrecordedTime } from '../../application/sign-in/complete-login.ts'
 import type { Untold } from '../../application/sign-in/tell-inactive.ts'
@@ -59,6 +60,8 @@ export function reportsOf({ log, metrics, storeFailed }: Needs) {
       write: (first, logins) =>
         log.warn({ ...first, logins }, 'owners of deactivated accounts were not told of logins'),
     }),
+    warnOfCopiedPasskey: (copied: CopiedPasskey) =>
+      log.warn(copied, 'the counter of a passkey went back: a copy of it may exist'),
     warnOfUnnoted: countedLines<{ readonly err: unknown }>({
       kindOf: () => 'login',
       write: (first, logins) => log.warn({ ...first, logins }, 'refused logins were not noted'),

@@ -1,9 +1,10 @@
 import { stat } from 'node:fs/promises'
+import { registrableDomain } from '../../adapters/addresses/registrable-domain.ts'
 import { storeRoles } from '../../adapters/stores/store-backend.ts'
 import { pluginOf } from '../plugins/stores.ts'
 import { completeSettings, type Given } from './defaults.ts'
 import { type Assignment, readSettings } from './merge.ts'
-import { type Objection, objectionsTo } from './rules/validate.ts'
+import { hostOf, type Objection, objectionsTo } from './rules/validate.ts'
 import type { Fault, Source } from './schema/fault.ts'
 import { type Settings, settingsSchema } from './schema/schema.ts'
 
@@ -38,6 +39,7 @@ export async function readJudged(from: Reading): Promise<Judged> {
     ...objectionsTo(settings),
     ...missingSecret,
     ...(await missingFiles(settings)),
+    ...(await objectionsToPasskeyDomain(settings)),
   ]) {
     const isExplained = faults.some((fault) => [path, ...involved].some((one) => covers(fault, one)))
     if (!isExplained) faults.push({ path, message, source: sourceOf(sources, path) })
@@ -56,6 +58,13 @@ function objectionsToNoSecret({ stores }: Settings): Objection[] {
   const message =
     'is required when a server stores the users; all replicas need the same. `openssl rand -base64 32` makes one'
   return [['secret', message, ['stores.users.kind']]]
+}
+
+/** Browsers refuse a domain under which anybody may register, such as `co.uk` (WebAuthn Level 3 section 5.1.3). */
+async function objectionsToPasskeyDomain({ http, security }: Settings): Promise<Objection[]> {
+  const { passkeyDomain: domain } = security
+  if (domain === undefined || domain === hostOf(http) || (await registrableDomain(domain)) !== null) return []
+  return [['security.passkeyDomain', `cannot be the public suffix ${domain}`, ['http.publicUrl']]]
 }
 
 async function missingFiles({ stores, handlers, pages }: Settings): Promise<Objection[]> {

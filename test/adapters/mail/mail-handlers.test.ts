@@ -141,6 +141,7 @@ describe('mail as a handler', () => {
       [updated({ factorAdded: 'totp' }), [['secondFactorChanged', ada]]],
       [updated({ recoveryCodeUsed: 2 }), [['secondFactorChanged', ada]]],
       [updated({ factorsKept: true }), [['secondFactorChanged', ada]]],
+      [updated({ passkeyCounterWentBack: true }), [['secondFactorChanged', ada]]],
       [aCall('invited', { token: 'xyz', expiresAt: new Date() }, false), [['invitation', ada]]],
       [updated({ password: true, isVerified: true }), []],
       [aCall('factor_reset_started', { token: 'xyz', removesAt: new Date() }, false), [['secondFactorReset', ada]]],

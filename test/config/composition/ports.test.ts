@@ -43,6 +43,7 @@ describe('the use cases of a tenant', () => {
       warnOfUnrecorded() {},
       warnOfUnnoted() {},
       warnOfUntold() {},
+      warnOfCopiedPasskey() {},
       fieldsDropped() {},
       warnOfProviderFields() {},
       wakeRelay: () => void woken++,

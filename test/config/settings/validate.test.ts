@@ -43,6 +43,7 @@ describe('judging the settings', () => {
       'passwords.timeCost': [1, 100],
       'tokens.resetLifetimeSeconds': [86_401],
       'security.freshLoginSeconds': [-1],
+      'security.passkeyDomain': ['other.example', 'Localhost'],
       'logs.level': ['loud'],
       'metrics.port': [3000], // the default of http.port
       'docs.enabled': ['false'],
@@ -235,6 +236,19 @@ describe('judging the settings', () => {
       ] as const) {
         const [fault] = await folder.faults(given)
         expect(fault?.message).to.equal(`no such setting${meant === null ? '' : `; did you mean ${meant}?`}`)
+      }
+    })
+
+    it('name a domain of passkeys under which anybody may register', async () => {
+      const http = { publicUrl: 'https://accounts.example.co.uk' }
+      const of = (passkeyDomain: string) => folder.faults({ http, security: { passkeyDomain } })
+      expect((await of('co.uk')).map(({ message }) => message)).to.deep.equal(['cannot be the public suffix co.uk'])
+      expect((await of('uk')).map(({ path }) => path)).to.deep.equal(['security.passkeyDomain'])
+      for (const domain of ['example.co.uk', 'accounts.example.co.uk']) {
+        expect(
+          (await of(domain)).map(({ path }) => path),
+          domain,
+        ).to.not.include('security.passkeyDomain')
       }
     })
 

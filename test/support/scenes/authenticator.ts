@@ -5,6 +5,8 @@ export interface CreationOptions {
   readonly challenge: string
   readonly rp: { readonly id: string }
   readonly user: { readonly id: string }
+  readonly excludeCredentials?: readonly object[]
+  readonly authenticatorSelection?: object
 }
 
 /** The options of `POST …/passkey/options`. */
@@ -22,6 +24,7 @@ export interface Faults {
   readonly challenge?: string
   readonly userHandle?: string | null
   readonly counter?: number
+  readonly crossOrigin?: boolean
 }
 
 const sha256 = (text: string | Buffer): Buffer => createHash('sha256').update(text).digest()
@@ -123,8 +126,8 @@ export class Authenticator {
   #clientData(
     type: string,
     challenge: string,
-    { origin = this.#origin, challenge: other = challenge }: Faults,
+    { origin = this.#origin, challenge: other = challenge, crossOrigin = false }: Faults,
   ): Buffer {
-    return Buffer.from(JSON.stringify({ type, challenge: other, origin, crossOrigin: false }))
+    return Buffer.from(JSON.stringify({ type, challenge: other, origin, crossOrigin }))
   }
 }

@@ -23,7 +23,9 @@ export const passkeyAnswer = Type.Unsafe<PasskeyResponse>({
         authenticatorData: optional,
         signature: optional,
         userHandle: optional,
-        transports: { type: 'array', maxItems: 10, items: { type: 'string', maxLength: 40 } },
+        transports: {
+          anyOf: [{ type: 'array', maxItems: 10, items: { type: 'string', maxLength: 40 } }, { type: 'null' }],
+        },
       },
     },
     clientExtensionResults: { type: 'object' },

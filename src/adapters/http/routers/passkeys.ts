@@ -4,6 +4,7 @@ import type { BeginPasskey } from '../../../application/passkeys/begin-passkey.t
 import type { ChangePasskey } from '../../../application/passkeys/change-passkey.ts'
 import { passkeyAlgorithms } from '../../../application/ports/passkey-verifier.ts'
 import type { Passkey } from '../../../domain/factors.ts'
+import type { ClientTraits } from '../../../domain/session.ts'
 import { type Endpoint, endpoint } from '../endpoint.ts'
 import { routes } from '../routes.ts'
 import { passkeyAnswer, passkeyMilliseconds } from './passkey-answer.ts'
@@ -33,7 +34,13 @@ export const passkeyBody = ({ id, name, addedAt, rpId }: Passkey) => ({
   domain: rpId,
 })
 
-const name = Type.String({ minLength: 1, maxLength: 64, wellFormed: true, description: 'For the list of the user' })
+const name = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  pattern: '\\S',
+  wellFormed: true,
+  description: 'For the list of the user',
+})
 
 const PasskeyBody = Type.Object({ response: passkeyAnswer, name: Type.Optional(name) }, { title: 'NewPasskey' })
 const NameBody = Type.Object({ name }, { title: 'PasskeyName' })
@@ -44,9 +51,12 @@ const OptionsSchema = Type.Object(
     rp: Type.Object({ id: Type.String(), name: Type.String() }),
     user: Type.Object({ id: Type.String(), name: Type.String(), displayName: Type.String() }),
     pubKeyCredParams: Type.Array(Type.Object({ type: Type.Literal('public-key'), alg: Type.Integer() })),
-    excludeCredentials: Type.Array(Type.Object({ type: Type.Literal('public-key'), id: Type.String() })),
+    excludeCredentials: Type.Array(
+      Type.Object({ type: Type.Literal('public-key'), id: Type.String(), transports: Type.Array(Type.String()) }),
+    ),
     authenticatorSelection: Type.Object({
       residentKey: Type.Literal('required'),
+      requireResidentKey: Type.Boolean({ description: 'For authenticators and browsers of Level 1' }),
       userVerification: Type.Literal('required'),
     }),
     attestation: Type.Literal('none'),
@@ -55,6 +65,11 @@ const OptionsSchema = Type.Object(
   },
   { title: 'PasskeyCreation', additionalProperties: false },
 )
+
+/** The name of a new passkey: where it was made. */
+function usualName({ browser, system }: ClientTraits): string {
+  return [browser, system].filter((one) => one !== null).join(', ') || 'Passkey'
+}
 
 const passkeyId = Type.String({ pattern: '^[A-Za-z0-9_-]{1,2048}$' })
 
@@ -77,8 +92,8 @@ export const passkeyEndpoints: readonly Endpoint<PasskeyUse>[] = [
         rp: { id: rpId, name: serviceName },
         user: { id: handle, name: email, displayName: email },
         pubKeyCredParams: passkeyAlgorithms.map((alg) => ({ type: 'public-key', alg })),
-        excludeCredentials: present.map(({ id }) => ({ type: 'public-key', id })),
-        authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+        excludeCredentials: present.map(({ id, transports }) => ({ type: 'public-key', id, transports })),
+        authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
         attestation: 'none',
         extensions: { credProps: true },
         timeout: passkeyMilliseconds,
@@ -104,8 +119,8 @@ export const passkeyEndpoints: readonly Endpoint<PasskeyUse>[] = [
       },
     },
     refusals: ['SECOND_FACTOR_REFUSED', 'FACTOR_ALREADY_EXISTS', ...level],
-    async handle({ by, body, requestId, languages }, { addPasskey }: PasskeyUse) {
-      const { response, name = 'Passkey' } = body
+    async handle({ by, body, traits, requestId, languages }, { addPasskey }: PasskeyUse) {
+      const { response, name = usualName(traits()) } = body
       const added = await addPasskey.execute({ by, response, name, requestId, languages })
       return { status: 200, body: { passkey: passkeyBody(added.passkey), recovery_codes: added.recoveryCodes } }
     },

@@ -110,7 +110,7 @@ export function secondFactorRouter({ name, transport }: Pick<HttpBackend, 'name'
         ownOriginsOnly: transport.isAmbient,
         body: PasskeyBody,
         replies: transport.replies,
-        refusals: ['PASSKEY_REFUSED', 'LOGIN_BAD_CREDENTIALS', 'LOGIN_USER_NOT_VERIFIED'],
+        refusals: ['PASSKEY_REFUSED', 'LOGIN_USER_NOT_VERIFIED'],
         handle(incoming, use: Use) {
           const { response } = incoming.body
           return replyTo(incoming, use, (login) => use.logInByPasskey.execute({ response, ...login }))

@@ -50,12 +50,16 @@ export function* objectionsTo(settings: Settings): Generator<Objection> {
   yield* objectionsToApps(settings)
 }
 
-/** Browsers refuse a domain that is not above the page, and one under which anybody may register. */
+/** The host of the pages. */
+export function hostOf({ publicUrl = 'http://localhost' }: Pick<Settings['http'], 'publicUrl'>): string {
+  return new URL(publicUrl).hostname
+}
+
+/** Browsers refuse a domain that is not above the page. */
 function* judgePasskeys({ http, security: { passkeyDomain: domain } }: Settings): Generator<Objection> {
   if (domain === undefined) return
-  const host = new URL(http.publicUrl ?? 'http://localhost').hostname
-  const isAbove = host === domain || host.endsWith(`.${domain}`)
-  if (isAbove && (host === domain || domain.includes('.'))) return
+  const host = hostOf(http)
+  if (host === domain || host.endsWith(`.${domain}`)) return
   yield ['security.passkeyDomain', `must be ${host} or a domain above it`, ['http.publicUrl']]
 }
 

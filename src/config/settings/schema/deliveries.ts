@@ -54,7 +54,7 @@ const descriptions: Readonly<Record<MessageName, string>> = {
   accountLinked: 'The notice of a linked account.',
   accountUnlinked: 'The notice of an unlinked account.',
   secondFactorChanged:
-    'The notice of a second factor that was added, removed or kept, and of recovery codes that were replaced or used.',
+    'The notice of a second factor that was added, removed or kept, of recovery codes that were replaced or used, and of a passkey of which a copy may exist.',
   secondFactorReset: 'The notice that the second factors will go, with a link that stops this.',
   secondFactorRefused: 'The notice of a right password with a wrong second factor.',
   newSignIn: 'The notice of a sign-in from a new browser.',

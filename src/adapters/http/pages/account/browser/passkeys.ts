@@ -20,10 +20,10 @@ export interface Passkey {
 const path = `${data.routes.users}/me/factors/passkeys`
 
 /** Adds a passkey. Resolves to the recovery codes, if it is the first factor. */
-export async function addPasskey(name: string): Promise<readonly string[]> {
+export async function addPasskey(): Promise<readonly string[]> {
   const optionsJSON = await request<CreationOptions>('POST', `${path}/options`)
   const response = await orProblem(startRegistration({ optionsJSON }))
-  const added = await request<{ recovery_codes: readonly string[] }>('POST', path, { json: { response, name } })
+  const added = await request<{ recovery_codes: readonly string[] }>('POST', path, { json: { response } })
   return added.recovery_codes
 }
 

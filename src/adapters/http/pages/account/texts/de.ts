@@ -149,7 +149,6 @@ export const de: Texts = {
     lostFactor:
       'Haben Sie Ihren zweiten Faktor und auch die Wiederherstellungscodes verloren? Bitten Sie den Betreiber dieses Dienstes, ihn zurückzusetzen.',
     or: 'oder',
-    passkey: 'Passkey',
     usePasskey: 'Passkey verwenden',
     passkeyName: 'Name des Passkeys',
     passkeySince: 'hinzugefügt: {time}',

@@ -148,7 +148,6 @@ export const en = {
     lostFactor:
       'Have you lost your second factor, and your recovery codes, too? Ask the operator of this service to reset it.',
     or: 'or',
-    passkey: 'Passkey',
     usePasskey: 'Use a passkey',
     passkeyName: 'Name of the passkey',
     passkeySince: 'added {time}',

@@ -67,7 +67,7 @@ onClick(byId('begin'), () =>
 if (hasPasskeys) {
   onClick(byId('add-passkey'), () =>
     asUserWithFactor(async () => {
-      const codes = await addPasskey(`${texts.passkey} ${present + 1}`)
+      const codes = await addPasskey()
       if (codes.length > 0) return showCodes({ recovery_codes: codes }, texts.titles.factorAdded)
       await show()
       say(texts.passkeyAdded)
@@ -135,11 +135,7 @@ function showPasskeys(passkeys: readonly Passkey[]): void {
   )
   byId('passkeys').replaceChildren(...rows)
   byId('passkey-section').hidden = false
-  present = passkeys.length
 }
-
-/** How many passkeys the user has. */
-let present = 0
 
 async function rename({ id }: Passkey, name: string): Promise<void> {
   await renamePasskey(id, name)
