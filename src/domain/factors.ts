@@ -67,6 +67,18 @@ export const hasFactor = ({ factors }: { readonly factors: Factors }): boolean =
 export const factorsSince = ({ totp, passkeys }: Factors): number =>
   Math.min(...[totp, ...passkeys].flatMap((one) => one?.addedAt ?? []))
 
+/** The time step of codes (RFC 6238 section 4.1). */
+export const totpSeconds = 30
+
+/**
+ * Until when each code is refused, because the clock of the service was ahead when the last one was used; `null` if it was not. A telephone
+ * may be one step ahead.
+ */
+export function codesRefusedUntil({ lastStep }: Pick<Totp, 'lastStep'>, now: Date): Date | null {
+  const ofLast = lastStep * totpSeconds * 1000
+  return ofLast - now.getTime() > totpSeconds * 1000 ? new Date(ofLast) : null
+}
+
 /** The name of `Factors.passkeyHandle` among the keys by which users are found. No field can have it. */
 export const passkeyHandleKey = ':passkey'
 

@@ -128,6 +128,23 @@ describe('second factors', () => {
     expect((await prove(url, { challenge: third.challenge, code: early })).status).to.equal(200)
   })
 
+  it('are refused after the clock was ahead until it catches up, and the log names the cause', async () => {
+    const user = await enrol()
+    pass(3600)
+    const { challenge } = await challenged(url, user.email)
+    expect((await prove(url, { challenge, code: codeFor(user) })).status).to.equal(200)
+    pass(-3600)
+    const later = await challenged(url, user.email)
+    expect(seen(await prove(url, { challenge: later.challenge, code: codeFor(user) }))).to.deep.equal(wrong)
+    const line = service.logLines.find((one) => one.includes('the clock of the service was ahead'))
+    expect(JSON.parse(line ?? '{}'))
+      .to.have.property('until')
+      .that.is.a('string')
+    const [code = ''] = user.recoveryCodes
+    const byCode = { challenge: later.challenge, code, method: 'recovery_code' } as const
+    expect((await prove(url, byCode)).status).to.equal(200)
+  })
+
   it('let one of many concurrent requests with the same code in', async () => {
     const user = await enrol()
     const challenges = await Promise.all(Array.from({ length: 8 }, () => challenged(url, user.email)))

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { FactorCodes } from '../../application/ports/factor-codes.ts'
+import { totpSeconds } from '../../domain/factors.ts'
 import { typedCode } from '../../lib/typed-code.ts'
 
 const recoveryCodes = 10
@@ -7,7 +8,6 @@ const recoveryCharacters = 10
 /** Base32 without letters that people mistake for digits (Crockford). 5 bits each. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const secretBytes = 20
-const periodSeconds = 30
 const sixDigits = /^[0-9]{6}$/
 
 /** @param service the name of the service in authenticator apps, which replace an entry of the same issuer and account */
@@ -16,7 +16,7 @@ export function factorCodes(service: string): FactorCodes {
   // Loaded on demand, because most deployments have no second factors.
   const totpOf = async (secret: string, label = '') => {
     const { Secret, TOTP } = await import('otpauth')
-    return new TOTP({ issuer, label: withoutColon(label), secret: Secret.fromBase32(secret), period: periodSeconds })
+    return new TOTP({ issuer, label: withoutColon(label), secret: Secret.fromBase32(secret), period: totpSeconds })
   }
   return {
     newTotpSecret: () => base32(randomBytes(secretBytes)),
@@ -30,7 +30,7 @@ export function factorCodes(service: string): FactorCodes {
       if (!sixDigits.test(token)) return null // the library fails at other digits than 0 to 9
       const timestamp = at.getTime()
       const distance = (await totpOf(secret)).validate({ token, timestamp, window: 1 })
-      return distance === null ? null : Math.floor(timestamp / (periodSeconds * 1000)) + distance
+      return distance === null ? null : Math.floor(timestamp / (totpSeconds * 1000)) + distance
     },
 
     newRecoveryCodes() {

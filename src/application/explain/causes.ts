@@ -1,5 +1,5 @@
 import { emailKey } from '../../domain/email.ts'
-import { hasFactor } from '../../domain/factors.ts'
+import { codesRefusedUntil, hasFactor } from '../../domain/factors.ts'
 import type { RefusedLogin, RefusedReason } from '../../domain/refused-login.ts'
 import type { User } from '../../domain/user.ts'
 import type { Undelivered } from '../deliveries/undelivered.ts'
@@ -14,6 +14,7 @@ export const causeCodes = [
   'mail_waits',
   'not_verified',
   'limit_reached',
+  'clock_was_ahead',
   'second_factor_wrong',
   'second_factor_asked',
   'factor_reset',
@@ -51,6 +52,7 @@ interface Known {
   readonly deliveries: readonly Undelivered[]
   /** Whether a way to log in demands a verified address. */
   readonly demandsVerified: boolean
+  readonly now: Date
 }
 
 /** The cause that a refusal points to; `null` if the account itself tells it, or there is nothing to do. */
@@ -106,11 +108,13 @@ function codeOf({ reason, detail }: RefusedLogin): CauseCode | null {
 const pause = 'passwordsBeforePauses'
 
 /** The causes that refuse every login, or keep back the link that would help. */
-function standing(user: User, { limits, deliveries }: Known): readonly Cause[] {
+function standing(user: User, { limits, deliveries, now }: Known): readonly Cause[] {
   // A message to a former address keeps nobody waiting.
   const isToUser = ({ email }: Undelivered): boolean => email !== null && emailKey(email) === emailKey(user.email)
   const failed = deliveries.find((one) => one.reason !== null && withLink.has(one.type) && isToUser(one))
   const reached = limits.find(({ isReached, purpose }) => isReached && purpose === null)
+  const { totp } = user.factors
+  const behind = totp && codesRefusedUntil(totp, now)
   return [
     ...(user.isActive ? [] : [cause('inactive', { detail: user.inactiveReason, until: user.inactiveUntil })]),
     ...(failed === undefined
@@ -118,6 +122,7 @@ function standing(user: User, { limits, deliveries }: Known): readonly Cause[] {
       : [cause(failed.state === 'dead' ? 'mail_failed' : 'mail_waits', { detail: failed.reason })]),
     ...(hasNoWayIn(user) ? [cause('no_way_in')] : []),
     ...(reached === undefined ? [] : [cause('limit_reached', { detail: reached.limit, until: reached.until })]),
+    ...(behind === null ? [] : [cause('clock_was_ahead', { until: behind })]),
   ]
 }
 

@@ -45,6 +45,14 @@ export async function explanationOf(
   ])
   const { demandsVerified } = needs
   const { deliveries } = onTheWay
-  const causes = causesOf(needs, { user, refusals, lastLoginAt, limits, deliveries, demandsVerified })
+  const causes = causesOf(needs, {
+    user,
+    refusals,
+    lastLoginAt,
+    limits,
+    deliveries,
+    demandsVerified,
+    now: needs.clock(),
+  })
   return { user, causes, refusals, limits, lastLoginAt, ...onTheWay }
 }

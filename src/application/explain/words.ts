@@ -13,6 +13,8 @@ const sentences: Readonly<Record<CauseCode, string>> = {
     'The address is not verified, and a login demands it (requiresVerification). The person asks for the link again, or run user verify <who>.',
   limit_reached:
     'limits.{limit} was reached{until}. It ends by itself; user show <who> --client <IP address> has the counters.',
+  clock_was_ahead:
+    'The clock of the service was ahead when this person used the last code, so each code is refused{until}. It ends by itself. A recovery code helps, or user factors reset <who>.',
   second_factor_wrong:
     'The password was right, and the second factor was wrong{count}. A recovery code helps, or user factors reset <who>.',
   second_factor_asked:

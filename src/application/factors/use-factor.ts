@@ -1,7 +1,7 @@
 import type { Actor } from '../../domain/actor.ts'
 import { updatedEvent } from '../../domain/events.ts'
-import { type Factors, recoveryBinding, totpBinding } from '../../domain/factors.ts'
-import type { UserId } from '../../domain/ids.ts'
+import { codesRefusedUntil, type Factors, recoveryBinding, totpBinding } from '../../domain/factors.ts'
+import { jsonId, type UserId } from '../../domain/ids.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { Change, ChangeUser } from '../change-user.ts'
@@ -13,6 +13,15 @@ export interface UseFactorNeeds extends MetadataNeeds {
   changeUser: ChangeUser
   keyRing: KeyRing
   factorCodes: FactorCodes
+  /** Called for a right code that is refused because the clock was ahead. Must not throw. */
+  warnOfClock: (refused: RefusedByClock) => void
+}
+
+export interface RefusedByClock {
+  readonly userId: string | number
+  readonly requestId: string
+  /** When the clock has caught up. */
+  readonly until: Date
 }
 
 interface Use extends CausingRequest {
@@ -50,7 +59,11 @@ async function withoutCode(needs: UseFactorNeeds, { id, factors }: User, use: Us
     if (totp === null) return null
     const secret = opened(keyRing.unsealFactor(totp.sealedSecret, totpBinding(id)))
     const step = await factorCodes.totpStep(secret, use.code, clock())
-    return step === null || step <= totp.lastStep ? null : { ...factors, totp: { ...totp, lastStep: step } }
+    if (step === null) return null
+    if (step > totp.lastStep) return { ...factors, totp: { ...totp, lastStep: step } }
+    const until = codesRefusedUntil(totp, clock())
+    if (until !== null) needs.warnOfClock({ userId: jsonId(id), requestId: use.requestId, until })
+    return null
   }
   if (recovery === null) return null
   const key = opened(keyRing.unsealFactor(recovery.sealedKey, recoveryBinding(id)))

@@ -5,6 +5,7 @@ import type { Logger } from '../../adapters/logging/log.ts'
 import type { Metrics } from '../../adapters/metrics/metrics.ts'
 import type { DeliveryProblem } from '../../application/deliveries/delivery-problem.ts'
 import type { DeliveryAct } from '../../application/deliveries/undelivered.ts'
+import type { RefusedByClock } from '../../application/factors/use-factor.ts'
 import type { TokenDemand } from '../../application/limits/limits.ts'
 import type { AttackReport } from '../../application/limits/report-attack.ts'
 import type { ProviderFields } from '../../application/oauth/finish-oauth.ts'
@@ -60,6 +61,8 @@ export function reportsOf({ log, metrics, storeFailed }: Needs) {
       write: (first, logins) =>
         log.warn({ ...first, logins }, 'owners of deactivated accounts were not told of logins'),
     }),
+    warnOfClock: (refused: RefusedByClock) =>
+      log.warn(refused, 'a right code was refused: the clock of the service was ahead when the last one was used'),
     warnOfCopiedPasskey: (copied: CopiedPasskey) =>
       log.warn(copied, 'the counter of a passkey went back: a copy of it may exist'),
     warnOfUnnoted: countedLines<{ readonly err: unknown }>({

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { causeCodes, causesOf } from '../../../src/application/explain/causes.ts'
 import { sentenceOf } from '../../../src/application/explain/words.ts'
+import { noFactors } from '../../../src/domain/factors.ts'
 import { type RefusedReason, refusedReasons } from '../../../src/domain/refused-login.ts'
 import { aUser } from '../../../src/testing/builders.ts'
 
@@ -11,7 +12,15 @@ const user = aUser({ isVerified: true })
 type Known = Parameters<typeof causesOf>[1]
 
 function causes(known: Partial<Known> = {}, needs: Parameters<typeof causesOf>[0] = {}) {
-  const nothing = { user, refusals: [], lastLoginAt: null, limits: [], deliveries: [], demandsVerified: false }
+  const nothing = {
+    user,
+    refusals: [],
+    lastLoginAt: null,
+    limits: [],
+    deliveries: [],
+    demandsVerified: false,
+    now: at(0),
+  }
   return causesOf(needs, { ...nothing, ...known })
 }
 const codes = (...given: Parameters<typeof causes>) => causes(...given).map(({ code }) => code)
@@ -47,6 +56,15 @@ describe('the causes why somebody cannot log in', () => {
     expect(codes({ user: invited, refusals: refused('no_password'), demandsVerified: true })).to.deep.equal([
       'no_way_in',
     ])
+  })
+
+  it('are that the clock was ahead, while each code is refused because of it', () => {
+    const step = start / 30_000
+    const withCode = (lastStep: number) =>
+      aUser({ isVerified: true, factors: { ...noFactors, totp: { sealedSecret: 'x', lastStep, addedAt: 0 } } })
+    expect(codes({ user: withCode(step + 1) }), 'a telephone may be a step ahead').to.deep.equal(['nothing_found'])
+    expect(causes({ user: withCode(step + 120) })[0]).to.deep.include({ code: 'clock_was_ahead', until: at(3600) })
+    expect(codes({ user: withCode(step + 120), now: at(3600) })).to.deep.equal(['nothing_found'])
   })
 
   it('count wrong passwords, and not the pauses after them', () => {

@@ -44,6 +44,7 @@ describe('the use cases of a tenant', () => {
       warnOfUnnoted() {},
       warnOfUntold() {},
       warnOfCopiedPasskey() {},
+      warnOfClock() {},
       fieldsDropped() {},
       warnOfProviderFields() {},
       wakeRelay: () => void woken++,

@@ -108,6 +108,8 @@ export const de: Texts = {
     not_verified:
       'Die Adresse ist nicht bestätigt, und die Anmeldung verlangt das. Senden Sie den Link noch einmal, oder markieren Sie die Adresse als bestätigt.',
     limit_reached: 'Ein Limit wurde erreicht und endet von selbst: {limit}. {until}',
+    clock_was_ahead:
+      'Die Uhr des Dienstes ging vor, als diese Person den letzten Code verwendet hat. Deshalb wird jeder Code abgelehnt. {until} Ein Wiederherstellungscode hilft, oder ein Zurücksetzen der Faktoren.',
     second_factor_wrong:
       'Das Passwort stimmte, und der zweite Faktor war falsch{count}. Ein Wiederherstellungscode hilft, oder ein Zurücksetzen der Faktoren.',
     second_factor_asked:

@@ -109,6 +109,8 @@ export const en = {
     not_verified:
       'The address is not verified, and the login demands it. Send the link again, or mark the address as verified.',
     limit_reached: 'A limit was reached, and ends by itself: {limit}. {until}',
+    clock_was_ahead:
+      'The clock of the service was ahead when this person used the last code, so each code is refused. {until} A recovery code helps, or a reset of the factors.',
     second_factor_wrong:
       'The password was right, and the second factor was wrong{count}. A recovery code helps, or a reset of the factors.',
     second_factor_asked:
