@@ -1,4 +1,5 @@
 // Passkeys in Chromium, with its virtual authenticator.
+import { generateKeyPairSync } from 'node:crypto'
 import { expect } from 'chai'
 import type { CDPSession, Page } from 'playwright-core'
 import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browser/browser.ts'
@@ -43,6 +44,7 @@ describe('the pages for passkeys in a browser', () => {
     const env = {
       PORTCULLIS_STORES__USERS__KIND: 'memory',
       PORTCULLIS_ROUTERS__FACTORS__ENABLED: 'true',
+      PORTCULLIS_SECURITY__TRUSTED_BROWSER_DAYS: '30',
       PORTCULLIS_HTTP__ALLOWED_ORIGINS: otherDomain,
     }
     service = await startTestService(env)
@@ -96,6 +98,17 @@ describe('the pages for passkeys in a browser', () => {
     await device.send('WebAuthn.enable')
   }
 
+  async function replace(authenticatorId: string, credential: Awaited<ReturnType<typeof passkeyIn>>): Promise<void> {
+    const { credentialId } = credential
+    await device.send('WebAuthn.removeCredential', { authenticatorId, credentialId })
+    await device.send('WebAuthn.addCredential', { authenticatorId, credential })
+  }
+
+  const anotherKey = (): string =>
+    generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      .privateKey.export({ type: 'pkcs8', format: 'der' })
+      .toString('base64')
+
   async function signInByPassword(email: string): Promise<void> {
     await page.goto(`${service.url}/account/sign-in?another`)
     await page.fill('#username', email)
@@ -145,6 +158,26 @@ describe('the pages for passkeys in a browser', () => {
       expect(await watched.focused(), 'the passkey before the code').to.equal('passkey')
       await says('#passkey ~ form label', code)
       await watched.expectAccessible('the step with a passkey')
+      const right = await passkeyIn(key)
+      await replace(key, { ...right, privateKey: anotherKey() })
+      for (let wrong = 0; wrong < 4; wrong++) {
+        const answer = page.waitForResponse('**/second-factor')
+        await page.click('#passkey')
+        expect((await answer).status()).to.equal(400)
+        await says('#message, #form-fault', refused)
+      }
+      await page.click('#passkey')
+      await page.locator('#step > #again').waitFor()
+      await page.locator('#passkey').waitFor({ state: 'detached' })
+      await replace(key, right)
+
+      await signInByPassword(email)
+      await page.check('#trust_browser')
+      await page.click('#passkey')
+      await says('#factor-state', 'Passkeys: 1')
+      await signInByPassword(email)
+      await says('#factor-state', 'Passkeys: 1')
+      await signOut()
       await page.click('#passkey')
       await says('#factor-state', 'Passkeys: 1')
 

@@ -12,7 +12,7 @@ import {
   seen,
   unauthorized,
 } from '../support/http/answers.ts'
-import { call, logIn, logInByCookie, register, type Sent } from '../support/http/client.ts'
+import { type Answer, call, goodPassword, logIn, logInByCookie, register, type Sent } from '../support/http/client.ts'
 import { enrol } from '../support/scenes/enrol.ts'
 import { firstSuperuser } from '../support/scenes/first-superuser.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
@@ -65,6 +65,22 @@ describe('DELETE /users/me', () => {
     const email = anAddress()
     await register(service.url, email)
     expect(cookiesOf(await deleteMe({ bearer: await logIn(service.url, email) }))).to.deep.equal(['__Host-device'])
+  })
+
+  it('keeps what the browser knows of other accounts', async () => {
+    const device = ({ headers }: Answer) => /^__Host-device=[^;]*/.exec(headers.getSetCookie().at(-1) ?? '')?.[0] ?? ''
+    const signIn = async (cookie: string) => {
+      const { email } = await register(service.url, anAddress())
+      const form = { username: email, password: goodPassword }
+      return device(await call(service.url, 'POST', '/auth/jwt/login', { form, cookie }))
+    }
+    const first = await signIn('')
+    const { email } = await register(service.url, anAddress())
+    const form = { username: email, password: goodPassword }
+    const login = await call(service.url, 'POST', '/auth/jwt/login', { form, cookie: first })
+    const { access_token: bearer } = login.body as { access_token: string } // safe: its use proves it
+    expect(device(login)).to.match(/~/)
+    expect(device(await deleteMe({ bearer, cookie: device(login) }))).to.equal(first)
   })
 
   it('demands a login of the last 900 seconds, and nothing is deleted without one', async () => {

@@ -32,11 +32,15 @@ describe('a trusted browser', () => {
   })
   after(() => service.stop())
 
-  const finish = async (user: Enrolled, trust_browser = true): Promise<{ bearer: string; cookie: string }> => {
+  const finish = async (
+    user: Enrolled,
+    trust_browser = true,
+    before = '',
+  ): Promise<{ bearer: string; cookie: string }> => {
     const { challenge } = await challenged(url, user.email)
     pass(30)
     const json = { challenge, method: 'totp', code: codeOf(user.secret, now()), trust_browser }
-    const answer = await call(url, 'POST', '/auth/jwt/second-factor', { json })
+    const answer = await call(url, 'POST', '/auth/jwt/second-factor', { json, cookie: before })
     expect(answer.status).to.equal(200)
     return { bearer: tokenOf(answer), cookie: deviceOf(answer) ?? expect.fail('no device cookie') }
   }
@@ -72,6 +76,33 @@ describe('a trusted browser', () => {
     const unwanted = await finish(user, false)
     expect(await isAsked(user, unwanted.cookie)).to.equal(true)
     expect(await isAsked(user, trusted.cookie)).to.equal(false)
+  })
+
+  it('stays trusted when somebody else logs in, registers or resets the password in it', async () => {
+    const [user, other] = [await enrolled(url, anAddress(), now), await enrolled(url, anAddress(), now)]
+    let { cookie } = await finish(user)
+    ;({ cookie } = await finish(other, true, cookie))
+    expect([await isAsked(user, cookie), await isAsked(other, cookie)]).to.deep.equal([false, false])
+    const json = { email: anAddress(), password: goodPassword }
+    const registered = await call(url, 'POST', '/auth/register', { json, cookie })
+    cookie = deviceOf(registered) ?? expect.fail('no device cookie')
+    const reset = { token: await resetToken(service, json.email), password: goodPassword }
+    cookie = deviceOf(await call(url, 'POST', '/auth/reset-password', { json: reset, cookie })) ?? expect.fail('none')
+    const form = { username: json.email, password: goodPassword }
+    cookie = deviceOf(await call(url, 'POST', '/auth/jwt/login', { form, cookie })) ?? expect.fail('no device cookie')
+    expect([await isAsked(user, cookie), await isAsked(other, cookie)]).to.deep.equal([false, false])
+  })
+
+  it('stays trusted after a login that asked for the factor', async () => {
+    const user = await enrolled(url, anAddress(), now)
+    const { cookie } = await finish(user)
+    const { body } = await logIn(user, cookie, { scope: 'second_factor' })
+    const { challenge } = (body as { detail: { challenge: string } }).detail // safe: its use proves it
+    pass(30)
+    const json = { challenge, method: 'totp', code: codeOf(user.secret, now()) }
+    const answer = await call(url, 'POST', '/auth/jwt/second-factor', { json, cookie })
+    expect([answer.status, deviceOf(answer)]).to.deep.equal([200, undefined])
+    expect(await isAsked(user, cookie)).to.equal(false)
   })
 
   for (const [what, end] of [

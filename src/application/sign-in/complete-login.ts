@@ -1,6 +1,7 @@
 import type { Actor } from '../../domain/actor.ts'
 import { emailKey } from '../../domain/email.ts'
 import { type AccountEvent, accountEvent } from '../../domain/events.ts'
+import { hasFactor } from '../../domain/factors.ts'
 import { jsonId } from '../../domain/ids.ts'
 import { Refusal, Unavailable } from '../../domain/refusal.ts'
 import { type ClientTraits, unknownTraits } from '../../domain/session.ts'
@@ -115,7 +116,8 @@ export async function completeLogin(needs: CompleteLoginNeeds, login: Login): Pr
   const mustAsk = mustAskFactor(user, login)
   // A login of level 1 would be of no use to a user of whom two factors are demanded.
   const mayTrust = mustAsk && !login.asksFactor && !isTooWeak(needs, { user, credential: login })
-  const isTrusted = mayTrust && (await needs.trustedBrowsers?.isTrusted(user, device)) === true
+  const isKeptTrusted = hasFactor(user) && (await needs.trustedBrowsers?.isTrusted(user, device)) === true
+  const isTrusted = mayTrust && isKeptTrusted
   const methods = isTrusted ? [...login.methods, trustedBrowser] : login.methods
   if (mustAsk && !isTrusted) {
     const { challenges } = needs
@@ -135,7 +137,9 @@ export async function completeLogin(needs: CompleteLoginNeeds, login: Login): Pr
     backend.credentials.issue(user, { at: login.provedAt ?? at, methods, ...(app !== undefined && { app }) }, traits),
     needs.loginTimes.recordLogin(user.id, at).catch((err: unknown) => needs.warnOfUnrecorded({ err, requestId })),
   ])
-  const newDevice = isTrusted ? null : needs.deviceTokens.issue(emailKey(user.email))
+  // A new token would end the trust.
+  const keepsDevice = isKeptTrusted && !login.trustsBrowser
+  const newDevice = keepsDevice ? null : needs.deviceTokens.issue(emailKey(user.email), device)
   if (login.trustsBrowser && newDevice !== null) await needs.trustedBrowsers?.trust(user, newDevice)
   const granted: LoginResult = { type: 'granted', issued, device: newDevice }
   const isHandled = needs.eventHandlers.handles('logged_in')

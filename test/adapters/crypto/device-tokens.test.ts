@@ -26,6 +26,24 @@ describe('a device token', () => {
     expect(tokens.idOf(token, ada)).to.equal(null)
   })
 
+  it('stays beside those of the last four other accounts', () => {
+    const { tokens } = scene()
+    const accounts = Array.from({ length: 6 }, (_, at) => `person${at}@example.com` as EmailKey) // safe: they are addresses
+    let text = 'junk~junk~junk~junk~junk'
+    for (const account of accounts) text = tokens.issue(account, text)
+    expect(accounts.map((one) => tokens.idOf(text, one) !== null)).to.deep.equal([false, true, true, true, true, true])
+    const [, second, ...others] = accounts
+    const before = tokens.idOf(text, second as EmailKey)
+    const again = tokens.issue(second as EmailKey, text)
+    expect(tokens.idOf(again, second as EmailKey)).to.not.equal(before)
+    for (const one of others) expect(tokens.idOf(again, one)).to.equal(tokens.idOf(text, one))
+    expect(again.split('~')).to.have.length(5)
+    const left = tokens.without(again, second as EmailKey)
+    expect(left.split('~').map((one) => one.length)).to.deep.equal(Array(4).fill(left.split('~')[0]?.length))
+    expect(tokens.idOf(left, second as EmailKey)).to.equal(null)
+    expect(tokens.without('junk', ada)).to.equal('')
+  })
+
   it('differs each time, and does not contain the address', () => {
     const { tokens } = scene()
     const issued = Array.from({ length: 100 }, () => tokens.issue(ada))

@@ -26,12 +26,12 @@ export const resetPasswordRouter: Router<Use> = {
       replies: { 200: { description: 'The password is set and every session of the user ended', body: null } },
       refusals: ['RESET_PASSWORD_BAD_TOKEN', 'RESET_PASSWORD_INVALID_PASSWORD'],
       async handle(
-        { body: { token, password }, requestId, languages, caller: { client } },
+        { body: { token, password }, requestId, languages, caller: { client, device } },
         { resetPassword, deviceCookie }: Use,
       ) {
         const { email, hasFactor } = await resetPassword.execute({ token, password, requestId, languages, client })
         // Each cookie gives guesses of the second factor, and a thief with the mailbox could collect cookies.
-        return hasFactor ? { status: 200 } : deviceCookie.addTo({ status: 200 }, email)
+        return hasFactor ? { status: 200 } : deviceCookie.addTo({ status: 200 }, email, device)
       },
     }),
   ],

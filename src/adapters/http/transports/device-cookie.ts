@@ -9,10 +9,14 @@ export interface DeviceCookie {
   read(header: string | undefined): string | null
   /** The reply to a login with the token that the browser gets. */
   give(reply: Reply, token: string): Reply
-  /** The reply to a registration or a reset, with a new token for this account. */
-  addTo(reply: Reply, email: Email): Reply
-  /** Makes the browser forget the account. */
-  readonly removal: Cookie
+  /**
+   * The reply to a registration or a reset, with a new token for this account.
+   *
+   * @param device the text that the browser has; `null` for none
+   */
+  addTo(reply: Reply, email: Email, device: string | null): Reply
+  /** Makes the browser forget the account, and no other one. */
+  removal(email: Email, device: string | null): Cookie
 }
 
 const yearSeconds = 365 * 24 * 60 * 60
@@ -41,7 +45,10 @@ export function deviceCookie(tokens: DeviceTokens, { isSecure, sameSite, owner }
   return {
     read: (header) => cookieValue(header, attributes.name),
     give,
-    addTo: (reply, email) => give(reply, tokens.issue(emailKey(email))),
-    removal: { ...attributes, value: '', maxAgeSeconds: 0 },
+    addTo: (reply, email, device) => give(reply, tokens.issue(emailKey(email), device)),
+    removal(email, device) {
+      const value = tokens.without(device ?? '', emailKey(email))
+      return { ...attributes, value, ...(value === '' && { maxAgeSeconds: 0 }) }
+    },
   }
 }

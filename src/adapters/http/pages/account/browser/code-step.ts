@@ -67,7 +67,13 @@ function passkeyButton({ text }: Challenge): HTMLElement {
   const button = element('button', { type: 'button', id: 'passkey' }, texts.usePasskey)
   onClick(button, async () => {
     const response = await passkeyAnswer()
-    await logInWith('second-factor', { json: { challenge: text, method: 'passkey', response } })
+    const box = document.querySelector<HTMLInputElement>('#trust_browser')
+    try {
+      await prove({ challenge: text, method: 'passkey', response, trust_browser: box?.checked === true })
+    } catch (problem) {
+      if (codeOf(problem) !== 'SECOND_FACTOR_REFUSED') throw problem
+      throw new Problem('', texts.errors.PASSKEY_REFUSED)
+    }
     location.assign(wayOn)
   })
   return button
@@ -108,12 +114,22 @@ export async function answeredChallenge({
   const method = appCode.test(typed) ? 'totp' : 'recovery_code'
   const json = { challenge: challenge.text, method, code: typed, trust_browser: trust_browser !== undefined }
   try {
+    await prove(json)
+  } catch (problem) {
+    if (method === 'totp' || codeOf(problem) !== 'SECOND_FACTOR_REFUSED') throw problem
+    throw new Problem('', '', { code: texts.recoveryCodeRefused })
+  }
+  return true
+}
+
+/** Sends a proof. The service counts the wrong ones of each kind together. */
+async function prove(json: object): Promise<void> {
+  try {
     await logInWith('second-factor', { json })
   } catch (problem) {
     if (codeOf(problem) !== 'SECOND_FACTOR_REFUSED') throw problem
     triesLeft--
     if (triesLeft <= 0 || Date.now() >= endsAt) return endLogin()
-    throw method === 'totp' ? problem : new Problem('', '', { code: texts.recoveryCodeRefused })
+    throw problem
   }
-  return true
 }
