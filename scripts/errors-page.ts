@@ -102,10 +102,10 @@ If the body has another content type than the route takes, \`ctx.reason\` names 
 | \`value_error\` | The value is not an e-mail address, or the field was sent twice. \`reason\` or \`until\` does not fit [a deactivation](administration.md#deactivate-a-user). Or the fields of a user have more than 8 KiB |
 | \`string_pattern_mismatch\` | \`grant_type\` is not \`password\`, or a [field of your own](fields.md) does not match its pattern |
 | \`int_parsing\`, \`datetime_parsing\` | A parameter of the query is not a whole number, or no date or time. Or \`until\` in a body is no time, or has no time zone |
-| \`int_type\`, \`float_type\`, \`date_parsing\` | A field of your own has another type |
+| \`int_type\`, \`float_type\`, \`date_parsing\` | A field of your own, or a member of a search, has another type |
 | \`enum\` | The value is none of the options, which \`ctx.expected\` lists |
 | \`string_too_short\`, \`string_too_long\`, \`too_long\`, \`greater_than_equal\`, \`less_than_equal\` | A field of your own is outside its limits |
-| \`extra_forbidden\` | The field is not declared, or users may not write it (\`users.unknownFields: refuse\`). Or the parameter of the query is unknown |
+| \`extra_forbidden\` | The field is not declared, or users may not write it (\`users.unknownFields: refuse\`). Or the parameter of a search is unknown |
 | \`model_attributes_type\` | The body is not a JSON object, or its type is not \`application/json\` |
 | \`json_invalid\` | The JSON is malformed. \`loc[1]\` is the position of the fault if it is known, otherwise 0 |
 

@@ -37,6 +37,7 @@ export type RefusalCode =
   | 'APP_NOT_REGISTERED'
   | 'UNAUTHORIZED'
   | 'FORBIDDEN'
+  | 'ANOTHER_USER_SIGNED_IN'
   | 'NOT_FOUND'
 
 /** The closed list of rules behind a reason. `custom` is a rule of the deployer, known to a handler only. */

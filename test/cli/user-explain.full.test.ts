@@ -37,7 +37,7 @@ for (const deployment of [onSqlite, onMongoAndRedis]) {
       })
       const [first, ...lines] = out.split('\n')
       expect(first).to.match(/^The password was wrong\. .*user reset-link/)
-      expect(lines).to.include('last login: never')
+      expect(lines).to.include('can log in: yes').and.include('last login: never')
       expect(out).to.match(/^refused: \S+Z wrong_password$/m)
       expect(out).to.match(/^limit used: passwordsPerAccount \(all clients\) 1 of 100/m)
       const json = JSON.parse((await explain(email, '--json')).out)

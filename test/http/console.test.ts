@@ -108,6 +108,11 @@ describe('the console', () => {
       ['DELETE', `/admin/deliveries/${noId}`],
     ] as const)
       expect(seen(await call(url, method, at, { cookie })), at).to.deep.equal(refused(403, 'FRESH_LOGIN_REQUIRED'))
+    for (const [at, json] of [
+      ['/users/search', { q: root }],
+      ['/users/explain', { email: root }],
+    ] as const)
+      expect((await call(url, 'POST', at, { cookie, json })).status, at).to.equal(200)
     expect((await call(url, 'GET', path, { cookie })).body).to.include({ is_verified: false })
     expect((await change({ bearer })).status).to.equal(200)
     expect((await change({ cookie: await logInByCookie(url, root) })).status).to.equal(200)
@@ -127,6 +132,25 @@ describe('the console', () => {
     expect((await authorize(user)).headers.get('Location')).to.match(/^https:\/\/notes\.example\/\?.*code=/)
     const fresh = await logInByCookie(url, root)
     expect((await authorize(fresh)).headers.get('Location')).to.match(/^https:\/\/notes\.example\/\?.*code=/)
+  })
+
+  it('does nothing for a page that acts for another user than the one who is signed in', async () => {
+    const { url, root, user } = site
+    const cookie = await logInByCookie(url, root)
+    const { body } = await call(url, 'GET', '/users/me', { cookie })
+    const { id } = body as { id: string } // safe: the document describes it
+    const act = (own: string) =>
+      call(url, 'PATCH', `/users/${user.id}`, {
+        cookie,
+        headers: { 'Portcullis-User': own },
+        json: { is_verified: true },
+      })
+    for (const other of [user.id, noId, '']) {
+      const answer = await act(other)
+      expect([answer.status, answer.body]).to.deep.equal([412, { detail: 'ANOTHER_USER_SIGNED_IN' }])
+    }
+    expect((await call(url, 'GET', `/users/${user.id}`, { cookie })).status).to.equal(200)
+    expect((await act(id)).status).to.equal(200)
   })
 
   it('does nothing for a page of another origin', async () => {

@@ -10,6 +10,7 @@ import { startSmtp } from '../support/servers/smtp.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
 
 interface Explanation {
+  readonly can_log_in: boolean
   readonly user: { readonly email: string } | null
   readonly causes: readonly { readonly code: string; readonly text: string; readonly detail: string | null }[]
   readonly refused_logins: readonly { readonly reason: string; readonly detail: string | null }[]
@@ -46,7 +47,7 @@ describe('why somebody cannot log in', () => {
   })
 
   async function explained(email: string): Promise<Explanation> {
-    const answer = await call(url, 'GET', `/users/explain?email=${encodeURIComponent(email)}`, { bearer: admin })
+    const answer = await call(url, 'POST', '/users/explain', { bearer: admin, json: { email } })
     expect(answer.status).to.equal(200)
     return answer.body as Explanation // safe: the document describes it
   }
@@ -99,6 +100,7 @@ describe('why somebody cannot log in', () => {
     })
     expect((await tryPassword(email, goodPassword)).status).to.equal(400)
     const found = await explainedBy(email, 'inactive')
+    expect(found.can_log_in).to.equal(false)
     expect(found.causes[0]?.text).to.match(/disabled until 2099-01-31T12:00:00\.000Z \(spam\)\. .*user enable/)
   })
 
@@ -150,6 +152,12 @@ describe('why somebody cannot log in', () => {
     const email = anAddress()
     const { id } = await register(url, email)
     const bearer = await logIn(url, email)
+    const json = { email }
+    expect(seen(await call(url, 'POST', '/users/explain', { json }))).to.deep.equal(unauthorized)
+    expect(seen(await call(url, 'POST', '/users/explain', { json, bearer }))).to.deep.equal(forbidden)
+    const byQuery = await call(url, 'GET', `/users/explain?email=${email}`, { bearer: admin })
+    const { user, causes } = await explained(email)
+    expect(byQuery.body).to.deep.include({ user, causes })
     for (const path of [`/users/explain?email=${email}`, `/users/${id}/details`]) {
       expect(seen(await call(url, 'GET', path))).to.deep.equal(unauthorized)
       expect(seen(await call(url, 'GET', path, { bearer }))).to.deep.equal(forbidden)
@@ -161,6 +169,8 @@ describe('why somebody cannot log in', () => {
     for (const wrong of ['', 'no-address']) {
       const path = `/users/explain?email=${wrong}`
       expect((await call(url, 'GET', path, { bearer: admin })).status).to.equal(422)
+      const sent = { bearer: admin, json: { email: wrong } }
+      expect((await call(url, 'POST', '/users/explain', sent)).status).to.equal(422)
     }
   })
 

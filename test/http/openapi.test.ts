@@ -77,6 +77,7 @@ describe('the OpenAPI document', () => {
       'POST /auth/cookie/login auth:cookie.login',
       'POST /auth/cookie/logout auth:cookie.logout *',
       'GET /users/explain users:explain *',
+      'POST /users/explain users:explain_by_body *',
       'GET /users/{user_id}/details users:details *',
       'POST /auth/register register:register',
       'POST /auth/forgot-password reset:forgot_password',
@@ -99,6 +100,7 @@ describe('the OpenAPI document', () => {
       'GET /users/{user_id} users:user *',
       'PATCH /users/{user_id} users:patch_user *',
       'DELETE /users/{user_id} users:delete_user *',
+      'POST /users/search users:search_by_body *',
       'POST /account/reset/check reset:check_token',
       'GET /account/password/check users:check_password *',
       'GET /admin/deliveries admin:deliveries *',
@@ -128,6 +130,7 @@ describe('the OpenAPI document', () => {
     expect(detailsOf('get', '/users/me')).to.deep.equal({
       401: text('Unauthorized'),
       403: text('SECOND_FACTOR_REQUIRED'),
+      412: text('ANOTHER_USER_SIGNED_IN'),
       ...ofService,
     })
     expect(detailsOf('post', '/auth/register')).to.deep.equal({
@@ -147,6 +150,7 @@ describe('the OpenAPI document', () => {
       401: text('Unauthorized'),
       403: text('Forbidden', 'FRESH_LOGIN_REQUIRED'),
       404: text('Not Found'),
+      412: text('ANOTHER_USER_SIGNED_IN'),
       ...ofService,
     })
   })

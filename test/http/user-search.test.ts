@@ -124,7 +124,7 @@ describe('GET /users', () => {
       ['first', ['first.superuser']],
     ] as const) {
       expect(namesOf(await found(`?q=${q}`)), q).to.deep.equal(wanted)
-      expect(await found(`?q=${q}&count=1`)).to.include({ count: wanted.length, is_count_complete: true })
+      expect(await found(`?q=${q}&count=true`)).to.include({ count: wanted.length, is_count_complete: true })
     }
     const pages: string[] = []
     for (let after = ''; ; ) {
@@ -140,9 +140,9 @@ describe('GET /users', () => {
     const now = new Date().toISOString()
     for (const [query, wanted] of [
       ['is_active=false', ['alan']],
-      ['is_active=no&is_verified=true', []],
+      ['is_active=false&is_verified=true', []],
       ['is_superuser=true', ['first.superuser']],
-      ['is_verified=true&is_superuser=0', ['grace']],
+      ['is_verified=true&is_superuser=false', ['grace']],
       ['factor=true', []],
       ['factor=false', everybody],
       [`created_before=${now}`, everybody],
@@ -174,6 +174,11 @@ describe('GET /users', () => {
       ['limit=-1', 'int_parsing', 'limit', noInteger],
       ['is_active=maybe', 'bool_parsing', 'is_active', notBoolean],
       ['is_active=', 'bool_parsing', 'is_active', notBoolean],
+      ['is_active=yes', 'bool_parsing', 'is_active', notBoolean],
+      ['count=1', 'bool_parsing', 'count', notBoolean],
+      ['created_after=2026-01-01T24:00:00Z', 'datetime_parsing', 'created_after', noTime],
+      ['created_before=2026-01-01T00:00:00%2B24:00', 'datetime_parsing', 'created_before', noTime],
+      ['last_login_before=2026-02-30', 'datetime_parsing', 'last_login_before', noTime],
       ['created_after=yesterday', 'datetime_parsing', 'created_after', noTime],
       ['created_after=2026-13-01', 'datetime_parsing', 'created_after', noTime],
       ['created_after=2026-01-01T00:00:00', 'datetime_parsing', 'created_after', noTime],
@@ -185,6 +190,46 @@ describe('GET /users', () => {
     ] as const) {
       expect(seen(await ask(`?${query}`)), query).to.deep.equal(invalid(fault(type, name, msg)))
     }
+  })
+
+  it('takes the same parameters in the body of POST /users/search', async () => {
+    const search = (json: object, sent: Sent = { bearer: admin }) =>
+      call(service.url, 'POST', '/users/search', { ...sent, json })
+    const now = new Date().toISOString()
+    for (const [json, query] of [
+      [{}, ''],
+      [{ q: 'ada', limit: 1, count: true }, '?q=ada&limit=1&count=true'],
+      [{ q: 'GRACE@example.com', is_active: null }, '?q=GRACE@example.com'],
+      [{ is_active: false, is_verified: false }, '?is_active=false&is_verified=false'],
+      [{ created_before: now, factor: false }, `?created_before=${now}&factor=false`],
+      [{ created_before: '2020-01-01' }, '?created_before=2020-01-01'],
+    ] as const) {
+      expect(seen(await search(json))).to.deep.equal(seen(await ask(query)))
+    }
+    const { next } = await found('?limit=2')
+    expect((await search({ limit: 2, after: next })).body).to.deep.equal(await found(`?limit=2&after=${next}`))
+    const inBody = (type: string, name: string) => ({ type, loc: ['body', name] })
+    for (const [json, type, name] of [
+      [{ is_active: 'yes' }, 'enum', 'is_active'],
+      [{ is_active: 1 }, 'enum', 'is_active'],
+      [{ created_after: 'yesterday' }, 'datetime_parsing', 'created_after'],
+      [{ limit: '5' }, 'int_type', 'limit'],
+      [{ limit: 101 }, 'value_error', 'limit'],
+      [{ q: 'a'.repeat(255) }, 'value_error', 'q'],
+      [{ q: ['a'] }, 'string_type', 'q'],
+      [{ after: 'x' }, 'value_error', 'after'],
+      [{ email: 'ada' }, 'extra_forbidden', 'email'],
+    ] as const) {
+      const { status, body } = await search(json)
+      expect(status, JSON.stringify(json)).to.equal(422)
+      expect((body as { detail: object[] }).detail[0], JSON.stringify(json)).to.deep.include(inBody(type, name))
+    }
+    const bearer = await logIn(service.url, 'grace@example.com')
+    for (const json of [{}, { unknown: 1 }]) {
+      expect(seen(await search(json, { bearer }))).to.deep.equal(forbidden)
+      expect(seen(await search(json, {}))).to.deep.equal(unauthorized)
+    }
+    expect((await search({ q: 'x'.repeat(17_000) })).status).to.equal(413)
   })
 
   it('answers the same to every user who is no superuser, and nothing to strangers', async () => {
@@ -201,7 +246,7 @@ describe('GET /users', () => {
     const other = await startTestService(env, { dataFolder, files })
     try {
       for (const q of ['ada', 'nobody@example.com', 'grace@example.com'])
-        await ask(`?q=${q}`, { bearer: admin }, other.url)
+        await call(other.url, 'POST', '/users/search', { bearer: admin, json: { q } })
       await other.event(({ event, user }) => event === 'on_after_lookup' && user?.email === 'grace@example.com')
       const lookups = other.events.filter(({ event }) => event === 'on_after_lookup')
       expect(lookups).to.have.length(1)

@@ -175,8 +175,8 @@ export default [
   {
     title: 'a time without a zone is one of the zone of the server',
     file: 'src/lib/rfc3339.ts',
-    text: '(?:[Zz]|[+-]\\d{2}:\\d{2})$',
-    replacement: '(?:[Zz]|[+-]\\d{2}:\\d{2})?$',
+    text: '(?:[Zz]|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)$',
+    replacement: '(?:[Zz]|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)?$',
     tests: deactivation,
   },
   {

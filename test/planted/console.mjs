@@ -5,6 +5,27 @@ const tests = ['test/http/console.test.ts']
 
 export default [
   {
+    title: 'a page acts for another account that has signed in in a second tab',
+    file: 'src/adapters/http/pipeline/serve.ts',
+    text: 'expected !== undefined && expected !== String(jsonId(user.id))',
+    replacement: 'false',
+    tests: ['test/http/console.test.ts'],
+  },
+  {
+    title: 'a search by POST needs a recent login',
+    file: 'src/adapters/http/pipeline/serve.ts',
+    text: '!isSafe(ctx.method) && !endpoint.changesNothing',
+    replacement: '!isSafe(ctx.method)',
+    tests: ['test/http/console.test.ts'],
+  },
+  {
+    title: 'a body with an unknown filter lists users who were not wanted',
+    file: 'src/adapters/http/pipeline/body-reader.ts',
+    text: 'withFaults(unknown, () => validate(raw))',
+    replacement: 'validate(raw)',
+    tests: ['test/http/user-search.test.ts'],
+  },
+  {
     title: 'the console is at every port',
     file: rules,
     text: '(port === null || request.socket.localPort === port) && isAdmitted(request)',

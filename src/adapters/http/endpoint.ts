@@ -41,6 +41,8 @@ export interface Endpoint<Use = never> {
   readonly query?: readonly QueryParameter[]
   /** Whether a login may call it before it has the second factor that the settings demand: what a user needs to add one. */
   readonly isBeforeFactor?: boolean
+  /** Whether a POST only reads, so that a superuser needs no recent login for it. */
+  readonly changesNothing?: boolean
   /** Whether HEAD is answered like GET, without the body. Only for operations that change nothing. */
   readonly answersHead?: boolean
   /** Answers browsers of this machine only; other requests are 404. */

@@ -137,6 +137,10 @@ export const statusOf: Record<RefusalCode, Answer> = {
     'Forbidden',
     'Only superusers may do this, or only users with a verified address, or the request comes from a page of a foreign origin',
   ),
+  ANOTHER_USER_SIGNED_IN: code(
+    412,
+    'The header `Portcullis-User`, by which a page acts for one user alone, names another one than the one who is signed in',
+  ),
   NOT_FOUND: worded(404, 'Not Found', 'No such user, session or linked account'),
 }
 

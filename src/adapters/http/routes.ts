@@ -50,10 +50,12 @@ export const routes = {
   /** Below the prefix of the users, if `users.search` is on. */
   userSearch: {
     search: ['GET', '', 'superuser'],
+    searchByBody: ['POST', '/search', 'superuser'],
   },
   /** The same. */
   explain: {
     explain: ['GET', '/explain', 'superuser'],
+    explainByBody: ['POST', '/explain', 'superuser'],
     details: ['GET', '/:user_id/details', 'superuser'],
   },
   /** Below the prefix of the users, if `users.selfDeletion` is on. Otherwise `/me` counts as the id of no user. */

@@ -42,6 +42,22 @@ export interface Cause {
   readonly count: number
 }
 
+const blocking: ReadonlySet<CauseCode> = new Set([
+  'no_account',
+  'inactive',
+  'not_verified',
+  'limit_reached',
+  'no_way_in',
+])
+
+/**
+ * Whether a cause refuses a login with the right proofs now. A message that is not delivered does not. A limit of a refused login
+ * may have ended; one that counts has an end.
+ */
+export function isBlocking({ code, until }: Cause): boolean {
+  return blocking.has(code) && (code !== 'limit_reached' || until !== null)
+}
+
 interface Known {
   /** `null`: nobody has the address. */
   readonly user: User | null

@@ -5,7 +5,7 @@ import type { LookupNeeds } from '../administration/report-lookup.ts'
 import type { LevelNeeds } from '../factors/level.ts'
 import type { LimitState } from '../limits/read-limits.ts'
 import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
-import { type Cause, causesOf } from './causes.ts'
+import { type Cause, causesOf, isBlocking } from './causes.ts'
 import { refusedLoginsOf } from './note-refused.ts'
 import { limitsOf, type OnTheWay, onTheWayTo, type StateNeeds } from './person-state.ts'
 
@@ -22,6 +22,8 @@ export interface ExplanationNeeds
 export interface LoginExplanation extends OnTheWay {
   /** `null`: nobody has the address. */
   readonly user: User | null
+  /** Whether nothing stands in the way of a login with the right proofs now. */
+  readonly canLogIn: boolean
   /** The likeliest first; at least one. */
   readonly causes: readonly Cause[]
   /** Of the last day, the latest first. They are kept for addresses without a user, too. */
@@ -54,5 +56,5 @@ export async function explanationOf(
     demandsVerified,
     now: needs.clock(),
   })
-  return { user, causes, refusals, limits, lastLoginAt, ...onTheWay }
+  return { user, canLogIn: !causes.some(isBlocking), causes, refusals, limits, lastLoginAt, ...onTheWay }
 }

@@ -15,9 +15,10 @@ export async function explainLogin(options: OneUser): Promise<ExitCode> {
     const email = 'email' in wanted ? wanted.email : (await users.users.find(wanted.id))?.email
     if (email === undefined) return refuseUnknown()
     const found = await users.explainLogin(email, newRequestId())
-    const { user, causes, refusals, limits, deliveries, lastLoginAt } = found
+    const { user, canLogIn, causes, refusals, limits, deliveries, lastLoginAt } = found
     const lines = [
       ...causes.map(sentenceOf),
+      `can log in: ${canLogIn ? 'yes' : 'no'}`,
       ...(user === null ? [] : [`last login: ${lastLoginAt?.toISOString() ?? 'never'}`]),
       ...refusals.map(({ at, reason, detail }) => `refused: ${at.toISOString()} ${reason}${inBrackets(detail)}`),
       ...limits.map(lineOfLimit),

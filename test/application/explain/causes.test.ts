@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { causeCodes, causesOf } from '../../../src/application/explain/causes.ts'
+import { causeCodes, causesOf, isBlocking } from '../../../src/application/explain/causes.ts'
 import { sentenceOf } from '../../../src/application/explain/words.ts'
 import { noFactors } from '../../../src/domain/factors.ts'
 import { type RefusedReason, refusedReasons } from '../../../src/domain/refused-login.ts'
@@ -49,6 +49,28 @@ describe('the causes why somebody cannot log in', () => {
       expect(sentence).to.match(/^[A-Z].*\.$|^limits\.x .*\.$/)
       expect(sentence).to.not.match(/[{}]/)
     }
+  })
+
+  it('refuse a login, or tell only what was', () => {
+    const blocks = (...given: Parameters<typeof causes>) => causes(...given).some(isBlocking)
+    const reached = { limit: 'passwordsPerAccount', of: 'strangers', purpose: null, points: 9, most: 9 } as const
+    const limits = [{ ...reached, isReached: true, until: at(60) }]
+    const unverified = aUser({ isVerified: false, email: user.email })
+    for (const known of [
+      { user: null },
+      { user: aUser({ isActive: false }) },
+      { user: aUser({ passwordHash: null, oauthAccounts: [] }) },
+      { user: unverified, demandsVerified: true },
+      { limits },
+    ])
+      expect(blocks(known), JSON.stringify(known)).to.equal(true)
+    for (const known of [
+      {},
+      { refusals: refused('wrong_password', 'limit_reached', 'unavailable', 'second_factor_wrong', 'no_password') },
+      { deliveries: [delivery('verification_requested', '550 no such mailbox')] },
+      { user: unverified },
+    ])
+      expect(blocks(known), JSON.stringify(known)).to.equal(false)
   })
 
   it('are for an invited person that the invitation is not accepted, and nothing else', () => {

@@ -6,7 +6,6 @@ import { type FreshLoginNeeds, requireFreshLogin } from '../../../application/si
 import { hasFactor } from '../../../domain/factors.ts'
 import { Refusal } from '../../../domain/refusal.ts'
 import { admitting } from '../pipeline/client-address.ts'
-import { isSafe } from '../transports/http-backend.ts'
 
 interface Needs extends FreshLoginNeeds, LevelNeeds {
   /** The settings `admin`. */
@@ -22,7 +21,7 @@ interface Needs extends FreshLoginNeeds, LevelNeeds {
 export interface Administration {
   reachesConsole(request: IncomingMessage): boolean
   /** Refuses a request to a route for superusers by one of them. */
-  requireSuperuser(by: Authenticated, request: IncomingMessage): void
+  requireSuperuser(by: Authenticated, request: IncomingMessage, isChange: boolean): void
   /** Why a superuser gets no other credential by the login in this browser, which is too weak or too old; `null` otherwise. */
   lackOf(by: Authenticated): 'factor' | 'login' | null
 }
@@ -42,9 +41,9 @@ export function administration(needs: Needs): Administration {
   }
   return {
     reachesConsole: (request) => (port === null || request.socket.localPort === port) && isAdmitted(request),
-    requireSuperuser(by, request) {
+    requireSuperuser(by, request, isChange) {
       if (!isAdmitted(request)) throw new Refusal('FORBIDDEN')
-      if (isConcerned(by)) requireBrowser(by, !isSafe(request.method))
+      if (isConcerned(by)) requireBrowser(by, isChange)
     },
     lackOf(by) {
       if (!isConcerned(by)) return null

@@ -16,6 +16,7 @@ import { routes } from '../routes.ts'
 import {
   AccountsSchema,
   accountBody,
+  EmailBody,
   parseAddress,
   SessionsSchema,
   sessionBody,
@@ -58,6 +59,7 @@ const RefusedSchema = list(
 
 const explained = {
   last_login: nullable('string', 'null if none was recorded'),
+  can_log_in: Type.Boolean({ description: 'Whether nothing stands in the way of a login with the right proofs now' }),
   causes: list(
     Type.Object({
       code: Type.Enum([...causeCodes]),
@@ -115,12 +117,13 @@ export const detailsSchemaOf = (user: TSchema) =>
 export const DetailsSchema = detailsSchemaOf(UserSchema)
 
 function explanationBody(
-  { user, lastLoginAt, causes, refusals, limits, deliveries, isComplete }: LoginExplanation,
+  { user, lastLoginAt, canLogIn, causes, refusals, limits, deliveries, isComplete }: LoginExplanation,
   viewer: User,
 ) {
   return {
     user: user && userBody(user, viewer),
     last_login: lastLoginAt?.toISOString() ?? null,
+    can_log_in: canLogIn,
     causes: causes.map((cause) => {
       const { code, detail, until, count } = cause
       return { code, text: sentenceOf(cause), detail, until: until?.toISOString() ?? null, count }
@@ -180,6 +183,17 @@ export const explainRouter: Router<Use> = {
           throw new Invalid([{ type: 'value_error', loc: ['query', 'email'], msg }])
         }
         const found = await explainLogin.execute({ by, email: parsed.email, requestId, languages })
+        return { status: 200, body: explanationBody(found, by.user) }
+      },
+    }),
+    endpoint(routes.explain.explainByBody, {
+      operationId: 'users:explain_by_body',
+      summary: 'The same, with the address in the body, which no log of a proxy has',
+      changesNothing: true,
+      body: EmailBody,
+      replies: { 200: { description: 'The causes, and what they rest on', body: ExplanationSchema } },
+      async handle({ by, body: { email }, requestId, languages }, { explainLogin }: Use) {
+        const found = await explainLogin.execute({ by, email, requestId, languages })
         return { status: 200, body: explanationBody(found, by.user) }
       },
     }),

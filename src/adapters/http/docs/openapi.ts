@@ -217,17 +217,17 @@ const queryFailure = failure(
 
 function failuresOf(endpoint: Endpoint, context: Context): Failure[] {
   const { isOfTenant, usesCookies, requiresVerification, demandsFactor } = context
-  const { access, refusals, body, target, limit, ownOriginsOnly, method, errorReply, query = [] } = endpoint
+  const { access, refusals, body, target, limit, ownOriginsOnly, method, encoding, errorReply, query = [] } = endpoint
   const codes: RefusalCode[] = []
   const needsLogin = access === 'user' || access === 'superuser'
-  if (needsLogin) codes.push('UNAUTHORIZED')
+  if (needsLogin) codes.push('UNAUTHORIZED', 'ANOTHER_USER_SIGNED_IN')
   if (needsLogin && demandsFactor && !endpoint.isBeforeFactor) codes.push('SECOND_FACTOR_REQUIRED')
   const refusesPages = ownOriginsOnly === 'or apps' ? usesCookies : ownOriginsOnly
   if (access === 'superuser' || refusesPages || (needsLogin && (requiresVerification || method !== 'GET')))
     codes.push('FORBIDDEN')
   if (target !== null || isOfTenant) codes.push('NOT_FOUND') // the tenant may be unknown
   return [
-    ...(body === null || errorReply !== undefined ? [] : bodyFailures),
+    ...(body === null || (encoding === 'form' && errorReply !== undefined) ? [] : bodyFailures),
     ...(query.some(({ schema }) => schema !== undefined) ? [queryFailure] : []),
     ...[...new Set([...codes, ...refusals])].map(refusal),
     ...(limit === null ? [] : [limited]),

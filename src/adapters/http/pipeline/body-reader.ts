@@ -1,14 +1,18 @@
-import type { TSchema } from 'typebox'
 import { checkFields, doors, type FieldRules } from '../../../domain/fields.ts'
 import type { Fields, RawBody } from '../body/raw-body.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { type FieldFault, faultOfField, Invalid } from '../errors.ts'
-import { faultOfRepeated, validator } from './validate.ts'
+import { faultOfRepeated, faultOfUnknown, validator } from './validate.ts'
 
 interface ReadBody {
   readonly body: Fields | null
   /** The members that the schema does not have, for an operation that takes own fields. */
   readonly fields: Fields
+}
+
+interface ObjectSchema {
+  readonly properties: object
+  readonly additionalProperties?: boolean
 }
 
 /** Validates the body of an operation, and the fields of the deployer in it, so that one answer lists all faults. */
@@ -18,8 +22,17 @@ export function bodyReader(
 ): ((raw: RawBody) => ReadBody) | null {
   if (schema === null) return null
   const validate = validator(schema)
+  // Safe: every body schema is a Type.Object.
+  const { properties, additionalProperties } = schema as unknown as ObjectSchema
+  const ours = new Set(Object.keys(properties))
+  if (ownFields === undefined && additionalProperties === false) {
+    return (raw) => {
+      const names = raw.type === 'fields' ? Object.keys(raw.fields) : []
+      const unknown = names.filter((name) => !ours.has(name)).map(faultOfUnknown)
+      return { body: withFaults(unknown, () => validate(raw)), fields: {} }
+    }
+  }
   if (ownFields === undefined) return (raw) => ({ body: validate(raw), fields: {} })
-  const ours = namesOf(schema)
   return (raw) => {
     if (raw.type !== 'fields') return { body: validate(raw), fields: {} }
     const fields = Object.fromEntries(Object.entries(raw.fields).filter(([name]) => !ours.has(name)))
@@ -39,9 +52,4 @@ function withFaults<T>(own: readonly FieldFault[], validate: () => T): T {
     throw thrown
   }
   throw new Invalid(own)
-}
-
-function namesOf(schema: TSchema): ReadonlySet<string> {
-  const { properties } = schema as unknown as { readonly properties: object } // safe: every body schema is a Type.Object
-  return new Set(Object.keys(properties))
 }

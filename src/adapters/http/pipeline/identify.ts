@@ -12,6 +12,9 @@ interface IdentifyNeeds {
   readonly removeRepeated: RemoveRepeated
 }
 
+/** The id of the user for whom a page acts. A request of another user is refused. */
+export const expectedUserHeader = 'portcullis-user'
+
 /** Returns the user of a request. Throws `UNAUTHORIZED`, or `FORBIDDEN` for a page of another origin. */
 export type Identify = (request: Pick<IncomingMessage, 'method' | 'headers' | 'url'>) => Promise<Authenticated>
 

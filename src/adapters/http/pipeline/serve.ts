@@ -3,6 +3,7 @@ import type { Context } from 'koa'
 import { type Caller, type Limits, unknownCaller, unlimited } from '../../../application/limits/limits.ts'
 import type { Authenticated } from '../../../application/sign-in/authenticate.ts'
 import { type FieldRules, noFieldRules } from '../../../domain/fields.ts'
+import { jsonId } from '../../../domain/ids.ts'
 import { Refusal } from '../../../domain/refusal.ts'
 import { type ClientTraits, unknownTraits } from '../../../domain/session.ts'
 import { acceptedLanguages } from '../../../lib/languages.ts'
@@ -14,10 +15,10 @@ import { errorReply } from '../errors.ts'
 import type { ProblemPage } from '../pages/account/problem-page.ts'
 import { type Cookie, type Reply, strictTransportSecurity } from '../reply.ts'
 import type { RemoveRepeated } from '../transports/cookie-scopes.ts'
-import { isForeign, isOfProxy, refuseForeign } from '../transports/http-backend.ts'
+import { isForeign, isOfProxy, isSafe, refuseForeign } from '../transports/http-backend.ts'
 import { bodyReader } from './body-reader.ts'
 import { isPreflight } from './cors.ts'
-import { type Identify, recordUse } from './identify.ts'
+import { expectedUserHeader, type Identify, recordUse } from './identify.ts'
 import type { Operation, Route, RouteTable } from './route-table.ts'
 import { send } from './send.ts'
 import type { TenantRouting } from './tenant-routing.ts'
@@ -108,6 +109,11 @@ function isFromThisMachine({ req, host }: Context): boolean {
   return URL.canParse(url) && leadsToLoopback(new URL(url))
 }
 
+/** A page that acts for a user names the user: another account may have signed in meanwhile in another tab. */
+function requireExpected({ user }: Authenticated, expected: string | string[] | undefined): void {
+  if (expected !== undefined && expected !== String(jsonId(user.id))) throw new Refusal('ANOTHER_USER_SIGNED_IN')
+}
+
 function notFound(ctx: Context): void {
   send(ctx, errorReply(404, 'Not Found'))
 }
@@ -182,7 +188,7 @@ function answerOf<Use>(
     refusePages(ctx.req.headers)
     if (access === 'superuser') {
       if (!by?.user.isSuperuser) throw new Refusal('FORBIDDEN')
-      needs.administration.requireSuperuser(by, ctx.req)
+      needs.administration.requireSuperuser(by, ctx.req, !isSafe(ctx.method) && !endpoint.changesNothing)
     }
     if (requiresVerification && by?.user.isVerified === false) throw new Refusal('FORBIDDEN')
 
@@ -226,6 +232,7 @@ function answerOf<Use>(
     try {
       const by = await needs.identify(ctx.req)
       ctx.state.by = by
+      requireExpected(by, ctx.req.headers[expectedUserHeader])
       if (!endpoint.isBeforeFactor) needs.requireLevel(by)
       return by
     } catch (thrown) {

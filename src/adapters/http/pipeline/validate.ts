@@ -76,6 +76,10 @@ export function faultOfRepeated(name: string): FieldFault {
   return valueError(name, 'Value error, field was sent more than once')
 }
 
+export function faultOfUnknown(name: string): FieldFault {
+  return { type: 'extra_forbidden', loc: ['body', name], msg: 'Extra inputs are not permitted' }
+}
+
 /** Finds the first fault in an object, whose fields programs give in their final form. */
 export function objectionsBy(schema: TSchema): (given: object) => { field: string; problem: string } | null {
   let validate: ValidateFunction | null = null
@@ -127,6 +131,7 @@ function faultOf({ keyword, params }: ErrorObject, name: string, value: unknown)
     case 'type':
       if (isOf('array', params.type)) return fault('list_type', name)
       if (isOf('object', params.type)) return fault('model_attributes_type', name)
+      if (isOf('integer', params.type)) return fault('int_type', name)
       if (!isOf('boolean', params.type)) return fault('string_type', name)
       return fault(typeof value === 'string' || Number.isInteger(value) ? 'bool_parsing' : 'bool_type', name)
     case 'enum': {
@@ -144,6 +149,7 @@ const messages = {
   string_type: 'Input should be a valid string',
   bool_type: 'Input should be a valid boolean',
   bool_parsing: 'Input should be a valid boolean, unable to interpret input',
+  int_type: 'Input should be a valid integer',
   datetime_parsing: 'Input should be a valid datetime, with a time zone',
   list_type: 'Input should be a valid list',
   model_attributes_type: 'Input should be a valid dictionary or object to extract fields from',

@@ -7,11 +7,12 @@ import {
   type UserSearch,
 } from '../../../application/administration/search-users.ts'
 import { InvalidInput } from '../../../domain/refusal.ts'
+import { isDay, isTime } from '../../../lib/rfc3339.ts'
 import { endpoint, type QueryParameter, type Router } from '../endpoint.ts'
 import { errorReply, type FieldFault, Invalid } from '../errors.ts'
-import { flag } from '../pipeline/validate.ts'
+import type { Reply } from '../reply.ts'
 import { routes } from '../routes.ts'
-import { pageBody, UserPageSchema } from '../schemas.ts'
+import { optional, pageBody, UserPageSchema } from '../schemas.ts'
 
 interface Use {
   searchUsers: SearchUsers
@@ -19,6 +20,8 @@ interface Use {
 
 interface Parameter extends QueryParameter {
   readonly schema: TSchema
+  /** Of the member of a body; `null` is as if it were absent. */
+  readonly member: TSchema
   /** The value for the use case; `undefined` for a wrong text. */
   readonly read: (text: string) => unknown
   readonly fault: Pick<FieldFault, 'type' | 'msg'>
@@ -27,29 +30,24 @@ interface Parameter extends QueryParameter {
 const boolean = (description: string): Omit<Parameter, 'name'> => ({
   description,
   schema: Type.Boolean(),
-  read: (text) => (typeof flag(text) === 'boolean' ? flag(text) : undefined),
+  // An enum alone: a boolean in a body may have any spelling of fastapi-users.
+  member: Type.Optional(Type.Unsafe<boolean>({ enum: [true, false], description })),
+  read: (text) => (text === 'true' || text === 'false' ? text === 'true' : undefined),
   fault: { type: 'bool_parsing', msg: 'Input should be a valid boolean, unable to interpret input' },
 })
-
-const dateOrTime = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/
 
 const time = (description: string): Omit<Parameter, 'name'> => ({
   description: `${description}; a date is its first moment in UTC`,
   schema: Type.Union([Type.String({ format: 'date-time' }), Type.String({ format: 'date' })]),
-  read(text) {
-    const at = new Date(text)
-    const [day = ''] = text.split('T')
-    // `Date` takes 30 February for 2 March.
-    const start = new Date(`${day}T00:00Z`)
-    const isDay = !Number.isNaN(start.getTime()) && start.toISOString().startsWith(day)
-    return dateOrTime.test(text) && isDay && !Number.isNaN(at.getTime()) ? at : undefined
-  },
+  member: optional.text(`${description}: a time with its offset, or a date, which is its first moment in UTC`),
+  read: (text) => (isTime(text) || isDay(text) ? new Date(text) : undefined),
   fault: { type: 'datetime_parsing', msg: 'Input should be a date, or a time with its offset, as in RFC 3339' },
 })
 
 const text = (description: string, schema: TSchema): Omit<Parameter, 'name'> => ({
   description,
   schema,
+  member: optional.text(description),
   read: (value) => value,
   fault: { type: 'string_type', msg: 'Input should be a valid string' },
 })
@@ -77,6 +75,12 @@ const parameters = {
     name: 'limit',
     description: 'The number of users on a page; 50 without it',
     schema: Type.Integer({ minimum: 1, maximum: mostFound }),
+    member: Type.Optional(
+      Type.Unsafe<number>({
+        type: ['integer', 'null'],
+        description: `The number of users on a page, from 1 to ${mostFound}; 50 without it`,
+      }),
+    ),
     read: (value: string) => (/^\d{1,9}$/.test(value) ? Number(value) : undefined),
     fault: { type: 'int_parsing', msg: 'Input should be a valid integer, unable to parse string as an integer' },
   },
@@ -84,6 +88,7 @@ const parameters = {
     name: 'after',
     description: '`next` of the page before, of the same search',
     schema: Type.String(),
+    member: optional.text('`next` of the page before, of the same search'),
     read: (value: string) => Buffer.from(value, 'base64url').toString(),
     fault: { type: 'string_type', msg: 'Input should be a valid string' },
   },
@@ -94,31 +99,59 @@ const byName: ReadonlyMap<string, [string, Parameter]> = new Map(
   Object.entries(parameters).map(([key, parameter]) => [parameter.name, [key, parameter]]),
 )
 
-const faultAt = (name: string, { type, msg }: Pick<FieldFault, 'type' | 'msg'>): FieldFault => {
-  return { type, loc: ['query', name], msg }
+type Place = 'query' | 'body'
+
+const faultAt = (place: Place, name: string, { type, msg }: Pick<FieldFault, 'type' | 'msg'>): FieldFault => {
+  return { type, loc: [place, name], msg }
 }
 
 /** Reads the query. An unknown filter is refused: an answer without it would list users who were not wanted. */
 function searchOf(query: URLSearchParams): Omit<UserSearch, 'by'> {
   const faults: FieldFault[] = []
-  const values: [string, unknown][] = []
+  const given: Record<string, string> = {}
   for (const name of new Set(query.keys())) {
-    const known = byName.get(name)
     const [value = '', ...others] = query.getAll(name)
-    if (known === undefined) {
-      faults.push(faultAt(name, { type: 'extra_forbidden', msg: 'Extra inputs are not permitted' }))
+    if (!byName.has(name)) {
+      faults.push(faultAt('query', name, { type: 'extra_forbidden', msg: 'Extra inputs are not permitted' }))
     } else if (others.length > 0) {
-      faults.push(faultAt(name, { type: 'value_error', msg: 'Value error, field was sent more than once' }))
-    } else {
-      const [key, { read, fault }] = known
-      const found = read(value)
-      if (found === undefined) faults.push(faultAt(name, fault))
-      values.push([key, found])
-    }
+      faults.push(faultAt('query', name, { type: 'value_error', msg: 'Value error, field was sent more than once' }))
+    } else given[name] = value
   }
-  if (faults.length > 0) throw new Invalid(faults)
+  return valuesOf(given, 'query', faults)
+}
+
+/** The values for the use case. Texts are read; a body has flags and numbers in their final form. */
+function valuesOf(given: object, place: Place, faults: readonly FieldFault[] = []): Omit<UserSearch, 'by'> {
+  const all = [...faults]
+  const values = Object.entries(given).flatMap(([name, value]): [string, unknown][] => {
+    const known = byName.get(name)
+    if (known === undefined) return []
+    const [key, { read, fault }] = known
+    const found = typeof value === 'string' ? read(value) : value
+    if (found === undefined) all.push(faultAt(place, name, fault))
+    return [[key, found]]
+  })
+  if (all.length > 0) throw new Invalid(all)
   return Object.fromEntries(values)
 }
+
+function refusedAt(place: Place): (thrown: unknown) => Reply | null {
+  return (thrown) => {
+    if (!(thrown instanceof InvalidInput)) return null
+    const found = Object.entries(parameters).find(([key]) => key === thrown.field)
+    const name = found?.[1].name ?? thrown.field
+    return errorReply(422, [
+      faultAt(place, name, { type: 'value_error', msg: `Value error, the value ${thrown.problem}` }),
+    ])
+  }
+}
+
+const SearchBody = Type.Object(
+  Object.fromEntries(Object.values(parameters).map(({ name, member }): [string, TSchema] => [name, member])),
+  { title: 'UserSearch', additionalProperties: false },
+)
+
+const replies = { 200: { description: 'A page of users', body: UserPageSchema } }
 
 /** Superusers find users. */
 export const userSearchRouter: Router<Use> = {
@@ -128,22 +161,23 @@ export const userSearchRouter: Router<Use> = {
       operationId: 'users:search',
       summary: 'List the users, or find some of them',
       query: Object.values(parameters).map(({ name, description, schema }) => ({ name, description, schema })),
-      replies: { 200: { description: 'A page of users', body: UserPageSchema } },
-      errorReply(thrown) {
-        if (!(thrown instanceof InvalidInput)) return null
-        const [, { name }] = Object.entries(parameters).find(([key]) => key === thrown.field) ?? [
-          '',
-          { name: thrown.field },
-        ]
-        return errorReply(422, [
-          faultAt(name, { type: 'value_error', msg: `Value error, the value ${thrown.problem}` }),
-        ])
-      },
+      replies,
+      errorReply: refusedAt('query'),
       async handle({ by, query, requestId, languages }, { searchUsers }: Use) {
-        return {
-          status: 200,
-          body: pageBody(await searchUsers.execute({ ...searchOf(query), by, requestId, languages }), by.user),
-        }
+        const found = await searchUsers.execute({ ...searchOf(query), by, requestId, languages })
+        return { status: 200, body: pageBody(found, by.user) }
+      },
+    }),
+    endpoint(routes.userSearch.searchByBody, {
+      operationId: 'users:search_by_body',
+      summary: 'The same, with the parameters in the body, which no log of a proxy has',
+      changesNothing: true,
+      body: SearchBody,
+      replies,
+      errorReply: refusedAt('body'),
+      async handle({ by, body, requestId, languages }, { searchUsers }: Use) {
+        const found = await searchUsers.execute({ ...valuesOf(body, 'body'), by, requestId, languages })
+        return { status: 200, body: pageBody(found, by.user) }
       },
     }),
   ],
