@@ -92,6 +92,8 @@ describe('the console in a browser', () => {
       for (const password of ['a wrong pass phrase', 'another wrong one'])
         await call(service.url, 'POST', '/auth/jwt/login', { form: { username: email, password } })
       await open({ locale, colorScheme, viewport: { width, height: 800 } }, `root.${width}@example.com`)
+      const requested: string[] = []
+      page.on('request', (request) => requested.push(request.url().split('#')[0] ?? ''))
       for (const typed of [email, id, `lovelace-${width}`.slice(0, -1)]) {
         await titled(texts.people.title)
         await page.fill('[name=q]', typed)
@@ -133,7 +135,15 @@ describe('the console in a browser', () => {
       await watched.expectAccessible('people')
       await page.goto(`${service.url}/admin#/person/${id}`)
       await titled(email)
+      await page.locator('.verdict.good', { hasText: texts.person.can }).waitFor()
       await page.locator('.why p', { hasText: texts.causes.wrong_password.slice(0, 12) }).waitFor()
+      await page.locator('.empty', { hasText: texts.person.links }).waitFor()
+      expect(await page.locator('section', { hasText: texts.person.links }).count()).to.equal(0)
+      const lines = await page.evaluate<number>(
+        "new Set([...document.querySelectorAll('#views a')].map((one) => one.offsetTop)).size",
+      )
+      expect(lines).to.equal(1)
+      expect(requested.filter((url) => url.includes('%40') || url.includes('@'))).to.deep.equal([])
       await page.locator('li', { hasText: `${texts.reasons.wrong_password} 2×` }).waitFor()
       await watched.expectAccessible('a person')
 
@@ -143,11 +153,17 @@ describe('the console in a browser', () => {
       await act(texts, 'makeSuperuser', email)
       await act(texts, 'unmakeSuperuser', email)
       const moved = `moved.${width}@example.com`
-      await act(texts, 'changeAddress', email, { email: moved })
+      await button(texts.acts.changeAddress).click()
+      await page.fill('dialog [name=email]', moved)
+      expect(await page.isChecked('dialog [name=link]')).to.equal(true)
+      await page.locator('dialog button[type=submit]').click()
+      await says(filled(texts.done.addressAndLink, email))
+      await service.event(({ event, user }) => event === 'on_after_request_verify' && user.email === moved)
       await titled(moved)
       const until = '2099-01-31T12:00'
       await act(texts, 'deactivate', moved, { until })
       await page.locator('.badge.bad', { hasText: texts.flags.inactive }).waitFor()
+      await page.locator('.verdict.bad', { hasText: texts.person.cannot }).waitFor()
       await button(texts.acts.redeactivate).click()
       expect(await page.inputValue('dialog [name=until]')).to.equal(until)
       await page.keyboard.press('Escape')
@@ -321,7 +337,7 @@ describe('the console in a browser', () => {
     expect(await cancel.isDisabled()).to.equal(true)
     await page.keyboard.press('Escape')
     released.resolve()
-    await says(filled(en.done.changeAddress, email))
+    await says(filled(en.done.addressAndLink, email))
     await page.unroute('**/users/*')
     await button(en.acts.deactivate).click()
     await page.fill('dialog [name=reason]', 'typed before')
@@ -329,6 +345,28 @@ describe('the console in a browser', () => {
     await go.click()
     await dialog.locator('.fault', { hasText: en.errors.Unauthorized }).waitFor()
     expect(await page.inputValue('dialog [name=reason]')).to.equal('typed before')
+  })
+
+  it('does nothing for the first tab once another account has signed in in a second one', async () => {
+    const id = await person('kay@example.com')
+    await open({ locale: 'en-GB', viewport: { width: 360, height: 800 } }, 'root.first@example.com')
+    await page.goto(`${service.url}/admin#/person/${id}`)
+    await titled('kay@example.com')
+    await enrol(env, service.dataFolder, ['root.second@example.com'], { isSuperuser: true })
+    const second = await page.context().newPage()
+    await second.goto(`${service.url}/account/sign-in?another=1`)
+    await second.fill('#username', 'root.second@example.com')
+    await second.fill('#password', goodPassword)
+    await second.keyboard.press('Enter')
+    await second.waitForURL('**/account')
+    await button(en.acts.verify).click()
+    await page.locator('dialog button[type=submit]').click()
+    await page.locator('dialog .fault', { hasText: en.errors.ANOTHER_USER_SIGNED_IN }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.click('#views a[href="#/people"]')
+    await says(en.errors.ANOTHER_USER_SIGNED_IN)
+    const bearer = await logIn(service.url, 'root.second@example.com')
+    expect((await call(service.url, 'GET', `/users/${id}`, { bearer })).body).to.include({ is_verified: false })
   })
 
   it('opens by Enter the person that the search finds, not the one that it has found before', async () => {

@@ -3,6 +3,8 @@ import { tabStorage } from './storage.ts'
 
 /** The account as `GET /users/me` answers it. */
 export interface Me {
+  /** A number with integer ids. */
+  readonly id: string | number
   readonly email: string
   readonly is_verified: boolean
   /** The fields that the deployer declares. */
@@ -77,11 +79,21 @@ interface Sent {
   readonly form?: Readonly<Record<string, string>>
 }
 
+/** The id of the user whose account the page shows. Another one who signs in in another tab does not act here. */
+let owner: string | null = null
+
+export function actAs({ id }: Me): void {
+  owner = String(id)
+}
+
 /** Resolves to the JSON body, or `null` without one. Throws a `Problem` if the status is not a success. */
 export async function request<Body = null>(method: string, path: string, { json, form }: Sent = {}): Promise<Body> {
   const body = json === undefined ? form && new URLSearchParams(form) : JSON.stringify(json)
   const init: RequestInit = { method, credentials: 'same-origin' }
-  if (json !== undefined) init.headers = { 'Content-Type': 'application/json' }
+  init.headers = {
+    ...(json !== undefined && { 'Content-Type': 'application/json' }),
+    ...(owner !== null && { 'Portcullis-User': owner }),
+  }
   if (body !== undefined) init.body = body
   const response = await fetch(data.base + path, init).catch(() => {
     throw new Problem('', texts.unreachable)

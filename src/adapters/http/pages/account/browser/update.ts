@@ -1,6 +1,6 @@
 import { attempt, finish, onSubmit } from './form.ts'
 import { byId, data, element, filled, type Notice, open, pageUrl, retitle, texts } from './page.ts'
-import { codeOf, type Me, ownPassword, Problem, request, requestVerification, signedIn } from './requests.ts'
+import { actAs, codeOf, type Me, ownPassword, Problem, request, requestVerification, signedIn } from './requests.ts'
 
 /** The form that changes one field of the own account. */
 export async function updateForm(field: 'email' | 'password', notice: Notice): Promise<void> {
@@ -32,6 +32,7 @@ export async function updateForm(field: 'email' | 'password', notice: Notice): P
   await attempt(async () => {
     const user = await signedIn()
     if (user === null) return location.replace(pageUrl('sign-in', location.href))
+    actAs(user)
     byId<HTMLInputElement>('username').value = user.email
     isPasswordSet = (await ownPassword()).is_set
     if (isPasswordSet) return

@@ -271,6 +271,8 @@ export const de: Texts = {
     unreachable: 'Der Dienst antwortet nicht. Bitte versuchen Sie es noch einmal.',
     unknown: 'Das hat nicht geklappt. Bitte versuchen Sie es später noch einmal.',
     errors: {
+      ANOTHER_USER_SIGNED_IN:
+        'In diesem Browser hat sich inzwischen in einem anderen Tab ein anderes Konto angemeldet. Nichts ist geschehen. Laden Sie diese Seite neu, um jenes Konto zu sehen.',
       LOGIN_BAD_CREDENTIALS: 'Die Adresse oder das Passwort ist falsch.',
       LOGIN_USER_NOT_VERIFIED: 'Bitte bestätigen Sie zuerst Ihre Adresse.',
       LOGIN_SECOND_FACTOR_REQUIRED: 'Bitte geben Sie den Code Ihrer Authenticator-App ein.',

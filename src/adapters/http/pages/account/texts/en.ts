@@ -271,6 +271,8 @@ export const en = {
     unknown: 'That did not work. Please try again later.',
     /** The messages, by the codes of the service. `$1` is the time to wait, such as `2 min`. */
     errors: {
+      ANOTHER_USER_SIGNED_IN:
+        'Another account has signed in in this browser meanwhile, in another tab. Nothing was done. Load this page again to see that account.',
       LOGIN_BAD_CREDENTIALS: 'The address or the password is wrong.',
       LOGIN_USER_NOT_VERIFIED: 'Please verify your address first.',
       LOGIN_SECOND_FACTOR_REQUIRED: 'Please enter the code of your authenticator app.',

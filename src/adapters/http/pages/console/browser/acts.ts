@@ -1,6 +1,6 @@
 import type { Details, Found } from './answers.ts'
 import { ask } from './ask.ts'
-import { button, element, filled, isOwn, leave, say, site, texts, time } from './page.ts'
+import { button, element, filled, isOwn, leave, say, site, texts, time, zoneAt } from './page.ts'
 import { Problem, person, request } from './requests.ts'
 
 type Name = keyof typeof texts.acts
@@ -14,12 +14,38 @@ interface Act {
   readonly send: (values: Readonly<Record<string, string>>) => Promise<unknown>
 }
 
-/** The buttons for everything that can be done with a person. Each asks first, and names the person. */
-export function actsOn(user: Found, details: Details, again: () => Promise<void>): HTMLElement {
-  const buttons = actsFor(user, details).map((act) =>
-    button(texts.acts[act.name], act.isDangerous ? 'quiet danger' : 'quiet', () => perform(act, user, again)),
-  )
-  return element('div', { class: 'acts' }, ...buttons)
+type Group = keyof typeof texts.groups
+
+const groupOf: Readonly<Record<Name, Group>> = {
+  invite: 'mail',
+  sendReset: 'mail',
+  sendVerification: 'mail',
+  verify: 'mail',
+  changeAddress: 'mail',
+  activate: 'access',
+  endLogins: 'access',
+  resetFactors: 'access',
+  keepFactors: 'access',
+  removeFactors: 'access',
+  deactivate: 'access',
+  redeactivate: 'access',
+  makeSuperuser: 'rights',
+  unmakeSuperuser: 'rights',
+  delete: 'rights',
+}
+
+/** The buttons for everything that can be done with a person, in groups. Each asks first, and names the person. */
+export function actsOn(user: Found, details: Details, again: () => Promise<void>): readonly HTMLElement[] {
+  const groups = Map.groupBy(actsFor(user, details), ({ name }) => groupOf[name])
+  return [...groups].map(([group, acts]) => {
+    const buttons = acts.map((act) =>
+      button(texts.acts[act.name], act.isDangerous ? 'quiet danger' : 'quiet', () => perform(act, user, again)),
+    )
+    const id = `acts-${group}`
+    const heading = element('h3', { id }, texts.groups[group])
+    const row = element('div', { class: 'acts' }, ...buttons)
+    return element('div', { role: 'group', 'aria-labelledby': id }, heading, row)
+  })
 }
 
 /** The acts after which a superuser can do no more here, if they are on the own account. */
@@ -35,8 +61,10 @@ async function perform(act: Act, { id, email }: Found, again: () => Promise<void
     ...(fields && { fields }),
     ...(isTyped && { typed: email }),
   }
-  if ((await ask(question, send)) === null) return
-  const done = filled(texts.done[name], { email })
+  const asked = await ask(question, send)
+  if (asked === null) return
+  const isSent = name === 'changeAddress' && asked.values.link === 'yes'
+  const done = filled(isSent ? texts.done.addressAndLink : texts.done[name], { email })
   if (name === 'delete') {
     leave(done)
     location.hash = '#/people'
@@ -87,7 +115,11 @@ function actsFor(user: Found, { factors, is_invitable, deactivation, limits, cau
     fields: {
       // Only a reason makes a present deactivation one without an end.
       reason: { label: texts.ask.reason, value: deactivation?.reason ?? '', isRequired: !isActive },
-      until: { label: texts.ask.until, type: 'datetime-local', value: localTime(deactivation?.until ?? null) },
+      until: {
+        label: filled(texts.ask.until, { zone: zoneAt(new Date()) }),
+        type: 'datetime-local',
+        value: localTime(deactivation?.until ?? null),
+      },
     },
     send: ({ reason = '', until = '' }) =>
       change({
@@ -95,6 +127,27 @@ function actsFor(user: Found, { factors, is_invitable, deactivation, limits, cau
         ...(reason !== '' && { reason }),
         ...(until !== '' && { until: new Date(until).toISOString() }),
       }),
+  }
+  /** The link that helps at the new address: the invitation for somebody without a password. */
+  const linkThere: Act['send'] | null = !isActive
+    ? null
+    : is_invitable && site.canInvite
+      ? () => request('POST', `${path}/invite`)
+      : site.verify === null || !hasWayIn
+        ? null
+        : ({ email: to }) => request('POST', `${site.verify}/request-verify-token`, { json: { email: to } })
+  const changeAddress: Act = {
+    name: 'changeAddress',
+    fields: {
+      email: { label: texts.add.email, type: 'email', value: email, isRequired: true },
+      ...(linkThere !== null && { link: { label: texts.ask.linkThere, type: 'checkbox', value: 'yes' } }),
+    },
+    async send(values) {
+      if (values.email === email) throw new Problem(0, '', texts.ask.sameAddress)
+      await change({ email: values.email })
+      // The address is changed all the same, and the page of the person has a button for the link.
+      if (values.link === 'yes') await linkThere?.(values).catch(() => undefined)
+    },
   }
   const factorReset = `${site.factors}/${encodeURIComponent(user.id)}/factors/reset`
   const resetFactors: Act = {
@@ -110,14 +163,7 @@ function actsFor(user: Found, { factors, is_invitable, deactivation, limits, cau
     ...(site.resetPassword !== null && isActive && (hasWayIn || !site.canInvite) ? [sendReset] : []),
     ...(site.verify !== null && isActive && !isVerified && hasWayIn ? [sendVerification] : []),
     ...(isVerified ? [] : [{ name: 'verify', send: () => change({ is_verified: true }) } as const]),
-    {
-      name: 'changeAddress',
-      fields: { email: { label: texts.add.email, type: 'email', value: email, isRequired: true } },
-      async send(values) {
-        if (values.email === email) throw new Problem(0, '', texts.ask.sameAddress)
-        return await change({ email: values.email })
-      },
-    },
+    changeAddress,
     { name: 'endLogins', send: () => request('DELETE', `${path}/sessions`) },
     ...(hasFactor && site.factors !== null && factors.reset_at === null ? [resetFactors] : []),
     ...(factors.reset_at !== null && site.factors !== null

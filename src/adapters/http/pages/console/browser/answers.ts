@@ -1,6 +1,6 @@
 /** The answers of the service that the console shows. */
 
-/** Of `GET /users`. */
+/** Of `POST /users/search`. */
 export interface Found {
   readonly id: string
   readonly email: string
@@ -61,8 +61,9 @@ export interface Details extends Explanation {
   readonly deliveries: readonly Delivery[]
 }
 
-/** Of `GET /users/explain`. */
+/** Of `POST /users/explain`. */
 export interface Explanation {
+  readonly can_log_in: boolean
   readonly causes: readonly {
     readonly code: string
     /** In English, for those who have only the command line. */

@@ -1,4 +1,4 @@
-import { button, data, element, field, say, texts } from './page.ts'
+import { box, button, data, element, field, say, texts } from './page.ts'
 import { attempt } from './requests.ts'
 
 interface Field {
@@ -8,13 +8,16 @@ interface Field {
   readonly isRequired?: boolean
 }
 
+/** By the names of the fields. A box that is not ticked has the empty text. */
+type Values = Readonly<Record<string, string>>
+
 interface Question {
   /** It names the person. */
   readonly text: string
   /** The text of the button that goes on. */
   readonly button: string
   readonly isDangerous?: boolean
-  /** The labels of text fields by name, and of a field for a time. */
+  /** The fields by name. A box is ticked at first. */
   readonly fields?: Readonly<Record<string, Field>>
   /** The text that has to be typed. */
   readonly typed?: string
@@ -26,12 +29,12 @@ interface Question {
  */
 export function ask<R>(
   question: Question,
-  act: (values: Readonly<Record<string, string>>) => Promise<R>,
-): Promise<{ readonly result: R } | null> {
+  act: (values: Values) => Promise<R>,
+): Promise<{ readonly result: R; readonly values: Values } | null> {
   const { text, isDangerous = false, fields = {}, typed } = question
   const dialog = element('dialog', { 'aria-labelledby': 'question' }) as HTMLDialogElement // safe: it is a dialog
   const inputs = Object.entries(fields).map(([name, { label, type = 'text', value = '', isRequired = false }]) =>
-    field(label, {
+    (type === 'checkbox' ? box : field)(label, {
       name,
       type,
       value,
@@ -39,7 +42,10 @@ export function ask<R>(
       ...(type === 'datetime-local' && { max: '9999-12-31T23:59' }), // later ones are no times of JavaScript
     }),
   )
-  const textIn = ({ type, value }: HTMLInputElement): string => (type === 'password' ? value : value.trim())
+  const textIn = ({ type, value, checked }: HTMLInputElement): string => {
+    if (type === 'checkbox') return checked ? value : ''
+    return type === 'password' ? value : value.trim()
+  }
   const confirmation = typed === undefined ? null : field(texts.ask.typeAddress, { name: 'typed', type: 'text' })
   const fault = element('p', { class: 'fault', role: 'alert' })
   /** A new login in another tab keeps what was typed here. */
@@ -52,7 +58,7 @@ export function ask<R>(
     fault.replaceChildren(message, ' ', ...ways, ...(ways.length === 0 ? [] : [' ', texts.ask.thenAgain]))
   }
   return new Promise((resolve) => {
-    const end = (done: { readonly result: R } | null): void => {
+    const end = (done: { readonly result: R; readonly values: Values } | null): void => {
       dialog.remove()
       resolve(done)
     }
@@ -81,7 +87,7 @@ export function ask<R>(
       form.setAttribute('aria-busy', 'true')
       cancel.toggleAttribute('disabled', true) // what is sent cannot be called back
       try {
-        const done = await attempt(async () => ({ result: await act(values) }), refuse)
+        const done = await attempt(async () => ({ result: await act(values), values }), refuse)
         if (done !== null) end(done)
       } finally {
         form.removeAttribute('aria-busy')

@@ -14,7 +14,7 @@ import {
 } from './page.ts'
 import { showPeople } from './people.ts'
 import { showAddress, showPerson } from './person.ts'
-import { attempt, Problem, request, signInAddress } from './requests.ts'
+import { attempt, Problem, request, returnAddress, signInAddress } from './requests.ts'
 import { showState } from './state.ts'
 
 interface Me {
@@ -39,7 +39,7 @@ const hints = needsSuperuser ? [texts.gate.firstSuperuser] : []
 
 function showGateFor(code: string): void {
   const { secondFactor, withFactor, addFactor, signIn, signInButton } = texts.gate
-  const factors = `${base}/account/factors?${new URLSearchParams({ return_to: location.href })}`
+  const factors = `${base}/account/factors?${new URLSearchParams({ return_to: returnAddress() })}`
   if (code === 'SECOND_FACTOR_REQUIRED') {
     showGate(secondFactor, [
       [signInAddress(), withFactor],

@@ -27,7 +27,10 @@ export function takeBackFault(): void {
   if (byId('message').className === 'bad') say('')
 }
 
-let ownId = ''
+let ownId: string | null = null
+
+/** The id of the one who has opened the page; `null` before it is known. */
+export const ownIdOrNull = (): string | null => ownId
 
 /** Tells who is signed in. */
 export function setOwnId(id: string): void {
@@ -53,7 +56,18 @@ export function sayWhatWasLeft(): void {
 /** Text of people, such as an address: its direction stays within it. */
 export const data = (text: string, name = 'span'): HTMLElement => element(name, { class: 'data', dir: 'auto' }, text)
 
-export const time = (text: string): string => dateText(new Date(text), document.documentElement.lang)
+/** With its zone: superusers tell times to people elsewhere. */
+export function time(text: string): string {
+  const at = new Date(text)
+  return `${dateText(at, document.documentElement.lang)} ${zoneAt(at)}`
+}
+
+/** The zone of this machine, such as `CET` or `GMT+1`. */
+export function zoneAt(at: Date): string {
+  const locale = document.documentElement.lang === 'en' ? 'en-GB' : document.documentElement.lang
+  const parts = new Intl.DateTimeFormat(locale, { timeZoneName: 'short' }).formatToParts(at)
+  return parts.find(({ type }) => type === 'timeZoneName')?.value ?? ''
+}
 
 export function badge(text: string, tone = ''): HTMLElement {
   return element('span', { class: `badge ${tone}` }, text)
@@ -83,6 +97,11 @@ export function rows(all: readonly HTMLElement[], none: string): HTMLElement {
   return all.length === 0 ? element('p', { class: 'hint' }, none) : element('ul', { class: 'rows' }, ...all)
 }
 
+/** A section with rows; `null` without any. */
+export function listSection(title: string, all: readonly HTMLElement[], ...more: HTMLElement[]): HTMLElement | null {
+  return all.length === 0 ? null : section(title, element('ul', { class: 'rows' }, ...all), ...more)
+}
+
 /** A list of names and values; values that are `null` are left out. */
 export function facts(all: Readonly<Record<string, Node | string | null>>): HTMLElement {
   const list = element('dl', {})
@@ -101,6 +120,16 @@ export function field(
   const id = `field-${attributes.name}`
   const input = element('input', { id, autocomplete: 'off', spellcheck: 'false', ...attributes }) as HTMLInputElement // safe: it is an input
   return [element('div', { class: `field ${look}` }, element('label', { for: id }, label), input), input]
+}
+
+/** A box with its label, ticked at first. */
+export function box(
+  label: string,
+  attributes: Readonly<Record<string, string>>,
+): readonly [HTMLElement, HTMLInputElement] {
+  const id = `field-${attributes.name}`
+  const input = element('input', { id, checked: '', ...attributes }) as HTMLInputElement // safe: it is an input
+  return [element('div', { class: 'field box' }, input, element('label', { for: id, class: 'choice' }, label)), input]
 }
 
 type Show = (title: Node | string, ...content: (Node | string)[]) => void

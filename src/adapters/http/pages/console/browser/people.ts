@@ -108,12 +108,16 @@ function namesOfSearch(): string {
 const isShown = (): boolean => /^(#\/?(people.*)?)?$/.test(location.hash)
 
 async function pageOf(query: URLSearchParams, signal: AbortSignal, after?: string): Promise<FoundPage | null> {
-  const all = new URLSearchParams({ ...Object.fromEntries(query), limit: '50', ...(after && { after }) })
-  return await request<FoundPage>('GET', `${site.users}?${all}`, { signal }).catch((thrown: unknown) => {
+  const filters = [...query].map(([name, value]) => [name, isFlag(name) ? value === 'true' : value] as const)
+  const json = { ...Object.fromEntries(filters), limit: 50, ...(after && { after }) }
+  // In the body, because proxies write addresses into their logs.
+  return await request<FoundPage>('POST', `${site.users}/search`, { json, signal }).catch((thrown: unknown) => {
     if (signal.aborted) return null
     throw thrown
   })
 }
+
+const isFlag = (name: string): boolean => flags.some((flag) => flag === name)
 
 function content(page: FoundPage, query: URLSearchParams, typed: string): readonly HTMLElement[] {
   const list = element('ul', { class: 'rows' }, ...page.items.map(rowOf))

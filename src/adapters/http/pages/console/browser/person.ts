@@ -11,7 +11,7 @@ import {
   facts,
   fieldTitles,
   filled,
-  rows,
+  listSection,
   say,
   section,
   site,
@@ -21,7 +21,7 @@ import {
 import { lastSearch } from './people.ts'
 import { badges } from './person-marks.ts'
 import { attempt, Problem, person, request } from './requests.ts'
-import { proofs, whySection } from './why.ts'
+import { cardsOf, proofs, whySection } from './why.ts'
 
 /** Everything about a person, and the acts. */
 export async function showPerson(id: string): Promise<void> {
@@ -39,14 +39,16 @@ export async function showPerson(id: string): Promise<void> {
       'div',
       { class: 'cards' },
       whySection(details),
-      section(texts.person.acts, actsOn(user, details, again)),
+      section(texts.person.acts, ...actsOn(user, details, again)),
       aboutSection(user, details),
-      factorSection(details),
-      sessionSection(user, details, again),
-      linkSection(details),
-      section(texts.person.mail, rows(onTheWay, texts.person.noMail)),
-      tokenSection(details),
-      ...proofs(details),
+      ...cardsOf({
+        [texts.person.factors]: factorSection(details),
+        [texts.person.sessions]: sessionSection(user, details, again),
+        [texts.person.links]: linkSection(details),
+        [texts.person.mail]: listSection(texts.person.mail, onTheWay),
+        [texts.person.tokens]: tokenSection(details),
+        ...proofs(details),
+      }),
     ),
   )
 }
@@ -67,10 +69,10 @@ async function load(id: string): Promise<Details | 'gone'> {
 /** Why somebody with this address cannot log in, who may have no account. */
 export async function showAddress(email: string): Promise<void> {
   const show = beginView()
-  const path = `${site.users}/explain?${new URLSearchParams({ email })}`
-  const explanation = await attempt(() => request<Explanation>('GET', path))
+  const ask = () => request<Explanation>('POST', `${site.users}/explain`, { json: { email } })
+  const explanation = await attempt(ask)
   if (explanation === null) return show(data(email), backLink())
-  const cards = element('div', { class: 'cards' }, whySection(explanation), ...proofs(explanation))
+  const cards = element('div', { class: 'cards' }, whySection(explanation), ...cardsOf(proofs(explanation)))
   show(data(email), element('p', {}, backLink()), cards)
 }
 
@@ -109,7 +111,7 @@ function textOf(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-function factorSection({ factors }: Details): HTMLElement {
+function factorSection({ factors }: Details): HTMLElement | null {
   const { totp, passkeys, recovery_codes: codes, reset_at: resetAt } = factors
   const row = (name: string, at: string, own = ''): HTMLElement =>
     element(
@@ -123,15 +125,15 @@ function factorSection({ factors }: Details): HTMLElement {
     ...passkeys.map(({ name, added_at }) => row(texts.person.passkey, added_at, name)),
   ]
   const left = filled(texts.person.codes, { count: String(codes) })
-  return section(
+  return listSection(
     texts.person.factors,
-    rows(all, texts.person.noFactors),
-    ...(all.length === 0 ? [] : [element('p', { class: 'hint' }, left)]),
+    all,
+    element('p', { class: 'hint' }, left),
     ...(resetAt === null ? [] : [element('p', {}, filled(texts.person.resetAt, { time: time(resetAt) }))]),
   )
 }
 
-function sessionSection(user: Found, { sessions }: Details, again: () => Promise<void>): HTMLElement {
+function sessionSection(user: Found, { sessions }: Details, again: () => Promise<void>): HTMLElement | null {
   const row = (one: Session): HTMLElement => {
     const name = [one.browser, one.system, one.network].filter((part) => part !== null).join(', ')
     const times = [
@@ -155,17 +157,17 @@ function sessionSection(user: Found, { sessions }: Details, again: () => Promise
     )
     return element('li', {}, about, end)
   }
-  return section(texts.person.sessions, rows(sessions.map(row), texts.person.noSessions))
+  return listSection(texts.person.sessions, sessions.map(row))
 }
 
-function linkSection({ oauth_accounts: accounts }: Details): HTMLElement {
+function linkSection({ oauth_accounts: accounts }: Details): HTMLElement | null {
   const all = accounts.map(({ oauth_name, account_email }) =>
     element('li', {}, element('div', {}, oauth_name), data(account_email)),
   )
-  return section(texts.person.links, rows(all, texts.person.noLinks))
+  return listSection(texts.person.links, all)
 }
 
-function tokenSection({ tokens }: Details): HTMLElement {
+function tokenSection({ tokens }: Details): HTMLElement | null {
   const purposes: Readonly<Record<string, string>> = texts.purposes
   const all = tokens.map(({ purpose, expires_at }) =>
     element(
@@ -175,5 +177,5 @@ function tokenSection({ tokens }: Details): HTMLElement {
       element('span', { class: 'hint' }, filled(texts.person.until, { time: time(expires_at) })),
     ),
   )
-  return section(texts.person.tokens, rows(all, texts.person.noTokens))
+  return listSection(texts.person.tokens, all)
 }

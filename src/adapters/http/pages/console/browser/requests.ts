@@ -1,4 +1,4 @@
-import { base, element, filled, say, site, texts } from './page.ts'
+import { base, element, filled, ownIdOrNull, say, site, texts } from './page.ts'
 
 /** A refusal of the service. */
 export class Problem extends Error {
@@ -18,10 +18,13 @@ export async function request<Body = null>(
   { json, signal }: { readonly json?: object; readonly signal?: AbortSignal } = {},
 ): Promise<Body> {
   const init: RequestInit = { method, credentials: 'same-origin', ...(signal && { signal }) }
-  if (json !== undefined) {
-    init.headers = { 'Content-Type': 'application/json' }
-    init.body = JSON.stringify(json)
+  const own = ownIdOrNull()
+  init.headers = {
+    ...(json !== undefined && { 'Content-Type': 'application/json' }),
+    // Another account that signs in in another tab does not act here.
+    ...(own !== null && { 'Portcullis-User': own }),
   }
+  if (json !== undefined) init.body = JSON.stringify(json)
   const response = await fetch(base + path, init).catch((thrown: unknown) => {
     if (signal?.aborted) throw thrown
     throw new Problem(0, '', texts.unreachable)
@@ -70,7 +73,13 @@ function problemOf(status: number, detail: unknown): Problem {
  * the second factor in a trusted browser, too.
  */
 export function signInAddress(): string {
-  return `${base}/account/sign-in?${new URLSearchParams({ another: 'factor', return_to: location.href })}`
+  return `${base}/account/sign-in?${new URLSearchParams({ another: 'factor', return_to: returnAddress() })}`
+}
+
+/** The address of what is shown now, without what was searched for: queries are in the logs of proxies. */
+export function returnAddress(): string {
+  const { origin, pathname, hash } = location
+  return `${origin}${pathname}${/^#\/(person\/[\w-]+|deliveries|state)$/.test(hash) ? hash : ''}`
 }
 
 type Refuse = (message: string, ...ways: readonly HTMLElement[]) => void
@@ -90,8 +99,8 @@ export async function attempt<R>(act: () => Promise<R>, refuse: Refuse | null = 
       dispatchEvent(new CustomEvent('gate', { detail: code }))
       return null
     }
-    const ways =
-      isGate || code === 'FRESH_LOGIN_REQUIRED' ? [element('a', { href: signInAddress() }, texts.signInAgain)] : []
+    const needsLogin = isGate || code === 'FRESH_LOGIN_REQUIRED' || code === 'ANOTHER_USER_SIGNED_IN'
+    const ways = needsLogin ? [element('a', { href: signInAddress() }, texts.signInAgain)] : []
     if (refuse === null) say(message, 'bad', ...ways)
     else refuse(message, ...ways)
     return null

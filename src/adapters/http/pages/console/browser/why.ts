@@ -1,9 +1,13 @@
 import type { Explanation } from './answers.ts'
-import { badge, data, element, filled, rows, section, texts, time } from './page.ts'
+import { badge, data, element, filled, listSection, section, texts, time } from './page.ts'
 
-/** The likely cause first, and what to do about it. */
-export function whySection({ causes }: Explanation): HTMLElement {
-  const made = section(texts.person.why, ...causes.map((cause) => data(sentenceOf(cause), 'p')))
+/** Yes or no, then the likely causes, and what to do about them. */
+export function whySection({ can_log_in: canLogIn, causes }: Explanation): HTMLElement {
+  const { why, can, cannot, happened } = texts.person
+  const told = causes.filter(({ code }) => code !== 'nothing_found')
+  const verdict = element('p', { class: `verdict ${canLogIn ? 'good' : 'bad'}` }, canLogIn ? can : cannot)
+  const before = canLogIn && told.length > 0 ? [element('p', { class: 'hint' }, happened)] : []
+  const made = section(why, verdict, ...before, ...told.map((cause) => data(sentenceOf(cause), 'p')))
   made.classList.add('why')
   return made
 }
@@ -20,6 +24,20 @@ function sentenceOf({ code, text, detail, until, count }: Explanation['causes'][
   })
 }
 
+/** Sections by their titles; `null` for one with nothing in it. */
+export type Sections = Readonly<Record<string, HTMLElement | null>>
+
+/** The cards of the sections, and one line with the titles of those that are empty. */
+export function cardsOf(sections: Sections): readonly HTMLElement[] {
+  const cards = Object.values(sections).filter((one) => one !== null)
+  const empty = Object.keys(sections).filter((title) => sections[title] === null)
+  if (empty.length === 0) return cards
+  return [
+    ...cards,
+    element('p', { class: 'hint empty' }, filled(texts.person.nothingIn, { titles: empty.join(' · ') })),
+  ]
+}
+
 type Refused = Explanation['refused_logins'][number]
 
 /** One for those that follow each other with the same reason, at the time of the latest. */
@@ -34,7 +52,7 @@ function grouped(all: readonly Refused[]): readonly (Refused & { readonly count:
 }
 
 /** The refused logins and the limits that the explanation rests on. */
-export function proofs({ refused_logins: refused, limits }: Explanation): readonly HTMLElement[] {
+export function proofs({ refused_logins: refused, limits }: Explanation): Sections {
   const reasons: Readonly<Record<string, string>> = texts.reasons
   const methods: Readonly<Record<string, string>> = texts.methods
   const names: Readonly<Record<string, string>> = texts.limits
@@ -68,8 +86,8 @@ export function proofs({ refused_logins: refused, limits }: Explanation): readon
       element('span', { class: 'hint' }, filled(texts.person.until, { time: time(one.until) })),
     ),
   )
-  return [
-    section(texts.person.refusals, rows(refusals, texts.person.noRefusals)),
-    section(texts.person.limits, rows(used, texts.person.noLimits)),
-  ]
+  return {
+    [texts.person.refusals]: listSection(texts.person.refusals, refusals),
+    [texts.person.limits]: listSection(texts.person.limits, used),
+  }
 }

@@ -2,6 +2,7 @@ import { showDetails } from '../details.ts'
 import { asUser, attempt, onClick, sendLinkOnClick, signOutOnClick } from '../form.ts'
 import { byId, data, element, filled, open, say, takeError, texts } from '../page.ts'
 import {
+  actAs,
   type LinkedAccount,
   leaveFor,
   type OwnPassword,
@@ -114,6 +115,7 @@ for (const { name, associate } of providers) {
 async function show(): Promise<void> {
   const user = await signedIn()
   if (user === null) return location.replace(`${data.base}/account/sign-in${location.search}`)
+  actAs(user)
   const { email, is_verified: isVerified } = user
   for (const id of ['email', 'address']) byId(id).replaceChildren(...breakable(email))
   byId('avatar').textContent = email.charAt(0).toUpperCase()

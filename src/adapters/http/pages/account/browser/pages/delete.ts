@@ -1,6 +1,6 @@
 import { asUser, attempt, finish, onClick } from '../form.ts'
 import { backText, byId, data, element, filled, pageUrl, returnTo, texts } from '../page.ts'
-import { Problem, request, signedIn } from '../requests.ts'
+import { actAs, Problem, request, signedIn } from '../requests.ts'
 
 // A login that is too old leads to a new one, which leads back here.
 onClick(byId('delete'), () =>
@@ -19,6 +19,7 @@ onClick(byId('delete'), () =>
 await attempt(async () => {
   const user = await signedIn()
   if (user === null) return location.replace(pageUrl('sign-in', location.href))
+  actAs(user)
   byId('account').textContent = filled(byId('account').textContent ?? '', { email: user.email })
   byId('loading').hidden = true
   byId('step').hidden = false
