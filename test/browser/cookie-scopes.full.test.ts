@@ -98,7 +98,7 @@ describe('a changed scope of the session cookie in a browser', () => {
       await page.goto(`http://${host}:${port}/account/sign-in?another`)
       await page.fill('#username', email)
       await page.fill('#password', goodPassword)
-      await page.click('[type=submit]')
+      await page.click('#form button:not([type])')
       await page.waitForURL(`http://${host}:${port}/account`)
       expect([await me(), await sessions()]).to.deep.equal([200, 1])
       await context.close()

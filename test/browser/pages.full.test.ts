@@ -159,6 +159,7 @@ describe('the files of /docs and /try', () => {
       docs: '/docs',
       routers: { register: '/auth', resetPassword: '/auth', verify: '/auth', factors: null, users: '/users' },
       providers: [],
+      requiredFields: [],
     })
   })
 })

@@ -16,8 +16,8 @@ export default [
   {
     title: 'a code of an authenticator app works twice',
     file: use,
-    text: 'step === null || step <= totp.lastStep',
-    replacement: 'step === null',
+    text: 'if (step > totp.lastStep) return',
+    replacement: 'if (step > 0) return',
     tests: flow,
     only: 'take each code',
   },
