@@ -145,6 +145,13 @@ export default [
     tests: ['test/adapters/http/client-address.test.ts'],
   },
   {
+    title: 'a client that its proxy does not name is admitted as the proxy',
+    file: 'src/adapters/http/pipeline/client-address.ts',
+    text: 'if (next === null) return { ...client, isNamed: false }',
+    replacement: 'if (next === null) return client',
+    tests: ['test/adapters/http/client-address.test.ts'],
+  },
+  {
     title: 'each address of a /64 is a client',
     file: 'src/adapters/http/pipeline/client-address.ts',
     text: 'return version === 4 ? address : (networksOf(address)[0]?.name ?? address)',

@@ -1,15 +1,17 @@
 import type { IncomingMessage } from 'node:http'
 import { expect } from 'chai'
-import { clientAddresses, parseSubnet } from '../../../src/adapters/http/pipeline/client-address.ts'
+import { admitting, clientAddresses, parseSubnet } from '../../../src/adapters/http/pipeline/client-address.ts'
 
 const proxies = ['10.0.0.0/8', '2001:db8:ff::/48', '192.0.2.7']
 
-/** The client of a request from this peer. */
-function clientOf(peer: string | undefined, forwarded?: string, trusted: readonly string[] | null = proxies) {
+/** A request from this peer. */
+function requestOf(peer: string | undefined, forwarded?: string): IncomingMessage {
   const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }
-  // Safe: nothing else of a request is read.
-  const request = { headers, socket: { remoteAddress: peer } } as unknown as IncomingMessage
-  return clientAddresses(trusted ?? undefined)(request)
+  return { headers, socket: { remoteAddress: peer } } as unknown as IncomingMessage // safe: nothing else of a request is read
+}
+
+function clientOf(peer: string | undefined, forwarded?: string, trusted: readonly string[] | null = proxies) {
+  return clientAddresses(trusted ?? undefined)(requestOf(peer, forwarded))
 }
 
 describe('the client of a request', () => {
@@ -94,6 +96,22 @@ describe('the client of a request', () => {
     expect(clientOf('10.1.2.3', `203.0.113.5,${trusted}`)).to.equal('203.0.113.5')
     const nonsense = Array.from({ length: 1_000 }, (_, at) => `[${at}]::%/`).join(',')
     expect(clientOf('10.1.2.3', nonsense)).to.equal('10.1.2.3')
+  })
+})
+
+describe('a list of addresses', () => {
+  const isAdmitted = admitting(['10.0.0.0/8', '203.0.113.5'], proxies)
+
+  it('admits a client that the proxies name, also one of the proxies', () => {
+    for (const forwarded of ['203.0.113.5', '203.0.113.5, 10.8.8.8', '10.7.7.7', '10.7.7.7, 10.8.8.8'])
+      expect(isAdmitted(requestOf('10.1.2.3', forwarded)), forwarded).to.equal(true)
+    expect(isAdmitted(requestOf('203.0.113.5'))).to.equal(true)
+    expect(isAdmitted(requestOf('10.1.2.3', '203.0.113.6')), 'another').to.equal(false)
+  })
+
+  it('does not admit a client that its proxy does not name, in place of the proxy', () => {
+    for (const forwarded of [undefined, '', ' ', ',', 'unknown', '_hidden', 'unix:', '10.7.7.7,', '_hidden, 10.8.8.8'])
+      expect(isAdmitted(requestOf('10.1.2.3', forwarded)), `${forwarded}`).to.equal(false)
   })
 })
 

@@ -33,7 +33,8 @@ export function clientAddresses(trustedProxies: readonly string[] | undefined): 
 }
 
 /**
- * Tells whether the client of a request has one of these addresses or subnets. An empty list admits all.
+ * Tells whether the client of a request has one of these addresses or subnets. An empty list admits all. A request for which a
+ * trusted proxy names no address may come from anybody, so a list does not admit it, even if it has the address of the proxy.
  *
  * @param trustedProxies as in `clientAddresses`; without it, the client is the peer of the connection
  */
@@ -44,8 +45,8 @@ export function admitting(
   if (subnets.length === 0) return () => true
   const [listed, addressOf] = [blockListOf(subnets), addresses(trustedProxies ?? [])]
   return (request) => {
-    const { address, version } = addressOf(request)
-    return listed.check(address, `ipv${version}`)
+    const { address, version, isNamed } = addressOf(request)
+    return isNamed && listed.check(address, `ipv${version}`)
   }
 }
 
@@ -58,13 +59,21 @@ function blockListOf(subnets: readonly string[]): BlockList {
   return list
 }
 
-/** The peer of the connection, or what trusted proxies name in its place. */
-function addresses(trustedProxies: readonly string[]): (request: Request) => Address {
-  const trusted = blockListOf(trustedProxies)
-  const peers = new WeakMap<Socket, Address>()
+interface ClientAddress extends Address {
+  /** Whether it is no trusted proxy that names no client. */
+  readonly isNamed: boolean
+}
 
-  function peerAt(socket: Socket): Address {
-    const peer = peerOf(socket)
+/**
+ * The peer of the connection, or what trusted proxies name in its place. The clients that a proxy does not name count as one, by
+ * the address of the proxy: without a client, they would have no limits.
+ */
+function addresses(trustedProxies: readonly string[]): (request: Request) => ClientAddress {
+  const trusted = blockListOf(trustedProxies)
+  const peers = new WeakMap<Socket, ClientAddress>()
+
+  function peerAt(socket: Socket): ClientAddress {
+    const peer = { ...peerOf(socket), isNamed: true }
     peers.set(socket, peer)
     return peer
   }
@@ -73,10 +82,12 @@ function addresses(trustedProxies: readonly string[]): (request: Request) => Add
     let client = peers.get(socket) ?? peerAt(socket)
     if (trustedProxies.length === 0) return client
     const forwarded = String(headers['x-forwarded-for'] ?? '').split(',') // Node joins several headers by commas
-    while (trusted.check(client.address, `ipv${client.version}`)) {
+    let isFirst = false
+    while (!isFirst && trusted.check(client.address, `ipv${client.version}`)) {
       const next = parseAddress(forwarded.pop() ?? '')
-      if (next === null) break
-      client = next
+      if (next === null) return { ...client, isNamed: false }
+      isFirst = forwarded.length === 0
+      client = { ...next, isNamed: true }
     }
     return client
   }
