@@ -149,12 +149,20 @@ describe('portcullis storage check', () => {
   const check = (cwd: string, env: Readonly<Record<string, string>> = {}) =>
     portcullis(['storage', 'check'], { cwd, env })
 
-  it('finds damage in a SQLite file', async () => {
+  it('names a user whose hash counts as no password, and finds damage in a SQLite file', async () => {
     const folder = scratchFolder()
     const service = await spawnService({}, folder)
     await register(service.url, 'ada@example.com')
     expect(await check(folder)).to.deep.equal({ code: 0, out: 'sqlite (users, sessions, tokens): ok\n', err: '' })
     await service.end('SIGTERM')
+
+    const tooDear = '$argon2id$v=19$m=1048576,t=3,p=1'
+    const hash = `${tooDear}$${'a'.repeat(22)}$${'a'.repeat(43)}`
+    const hashed = 'UPDATE users SET password_hash = ?, password_scheme = ?'
+    inSqlite(join(folder, 'data'), (db) => db.prepare(hashed).run(hash, tooDear))
+    const { out: named } = await check(folder)
+    expect(named).to.match(/^[\w-]+\tada@example\.com\thas no password: the cost of the hash is above the limit/m)
+    expect(named).to.include(tooDear)
 
     const file = join(folder, 'data', 'portcullis.sqlite')
     const root = "SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_users_2'" // of the addresses
@@ -174,9 +182,9 @@ describe('portcullis storage check', () => {
     expect(broken.err).to.include('is damaged or is not a SQLite file')
 
     const ofIndex = bytes.fill(0xff, 4096 * (page - 1) + 8, 4096 * (page - 1) + 40)
-    const named = await check(folderWithFile(ofIndex))
-    expect(named.code).to.equal(1)
-    expect(named.err).to.match(/^portcullis: sqlite: Tree \d+ page \d+/m)
+    const inIndex = await check(folderWithFile(ofIndex))
+    expect(inIndex.code).to.equal(1)
+    expect(inIndex.err).to.match(/^portcullis: sqlite: Tree \d+ page \d+/m)
   })
 
   it('finds that a file is empty, or of another program', async () => {

@@ -7,6 +7,7 @@ import {
   type Argon2idParameters,
   argon2idHash,
   argon2idPrefix,
+  dearestOf,
   type HashScheme,
   schemeOfHash,
   schemeOfPrefix,
@@ -35,7 +36,7 @@ export function argon2Hasher(options: Options): Argon2Hasher {
   if (today === null)
     throw new RangeError(`argon2id with m=${memoryKiB} KiB, t=${timeCost}, p=${parallelism} is not supported`)
   if (costObjection({ memoryKiB, timeCost }) !== null) {
-    throw new RangeError(`argon2id with m=${memoryKiB} KiB and t=${timeCost} is too weak for passwords`)
+    throw new RangeError(`argon2id with m=${memoryKiB} KiB and t=${timeCost} is too weak, or too dear`)
   }
 
   const queue = pool.queue()
@@ -92,7 +93,7 @@ export function argon2Hasher(options: Options): Argon2Hasher {
         return
       }
       let dearestMs = await measured(today)
-      for (const scheme of others) dearestMs = Math.max(dearestMs, await measured(scheme))
+      for (const scheme of dearestOf(others)) dearestMs = Math.max(dearestMs, await measured(scheme))
       floorMs = dearestMs * floorFactor
     },
   }

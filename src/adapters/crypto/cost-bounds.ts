@@ -7,16 +7,26 @@ const leastCosts = [
   { memoryKiB: 7168, timeCost: 5 },
 ]
 
-/** The fault of a cost that is too low for new hashes; `null` without one. */
+/**
+ * The highest costs of a hash: 128 MiB, four times memory and passes of fastapi-users, and bcrypt of about a second. A refused login
+ * takes as long as the dearest hash in the store, so one dearer hash would slow every login down.
+ */
+export const greatestCost = {
+  memoryKiB: 131_072,
+  timeCost: 99,
+  memoryKiBTimesPasses: 4 * 65_536 * 3,
+  lanes: 16,
+  bcrypt: 14,
+}
+
+/** The fault of a cost that new hashes may not have; `null` without one. */
 export function costObjection({ memoryKiB, timeCost }: (typeof leastCosts)[number]) {
+  const most = greatestCost.memoryKiBTimesPasses
+  if (memoryKiB * timeCost > most) {
+    return { option: 'timeCost' as const, message: `is too high: at most ${most} KiB of memory, times the passes` }
+  }
   if (leastCosts.some((one) => timeCost >= one.timeCost && memoryKiB >= one.memoryKiB)) return null
   const pairs = leastCosts.map((one) => `${one.memoryKiB} KiB with ${one.timeCost}`).join(', ')
   const option = memoryKiB < 19_456 ? ('memoryKiB' as const) : ('timeCost' as const)
   return { option, message: `is too low: at least ${pairs} passes, or more` }
 }
-
-/** The highest cost of a hash. A more expensive hash in the store is a mistake, or an attack on the memory. */
-export const greatestCost = { memoryKiB: 1024 * 1024, timeCost: 99 }
-
-/** The highest cost of an imported hash: 16 times that of fastapi-users, and of bcrypt about a second. */
-export const greatestImportedCost = { memoryKiBTimesPasses: 16 * 65_536 * 3, bcrypt: 14 }

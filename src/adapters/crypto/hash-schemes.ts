@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import argon2 from 'argon2'
-import { greatestCost, greatestImportedCost } from './cost-bounds.ts'
+import { greatestCost } from './cost-bounds.ts'
 
 /** An algorithm and its cost. Every hash of one scheme costs the same to verify. */
 export interface HashScheme {
@@ -8,6 +8,9 @@ export interface HashScheme {
   readonly prefix: string
   /** The number of processors that one hash uses. */
   readonly lanes: number
+  /** Of schemes of one algorithm with as many lanes, the dearest has the highest cost. */
+  readonly algorithm: 'argon2' | 'bcrypt'
+  readonly cost: number
   /** Whether the scheme is known to have used every byte of a password that matches. */
   readsAll(password: string): boolean
   verify(password: string, hash: string): Promise<boolean>
@@ -43,58 +46,75 @@ const argon2Prefix =
   /^(\$argon2(?:id|i|d)(?:\$v=(?:16|19))?)\$m=([1-9]\d{0,6}),(?:t=([1-9]\d?),p=([1-9]\d?)|p=([1-9]\d?),t=([1-9]\d?))$/
 /** The prefix, a salt of at least 8 bytes and a tag of at least 12. Anything shorter is no password hash. */
 const argon2Hash = /^(\$argon2.*)\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{16,172}$/
-const bcryptPrefix = /^\$2[aby]\$(0[4-9]|1[0-6])$/
+const bcryptPrefix = /^\$2[aby]\$(0[4-9]|[12]\d|3[01])$/
 const bcryptHash = /^(\$2[aby]\$\d\d)\$[./A-Za-z0-9]{53}$/
 
 /** bcrypt ignores bytes after the 72nd, and some implementations those after a NUL. So a longer text may be the password. */
 const maxBcryptBytes = 72
 
-/** The scheme of a stored hash; `null` for a text that no password matches. */
+/** The scheme of a stored hash; `null` for a text that no password matches, such as a hash above `greatestCost`. */
 export function schemeOfHash(hash: string): HashScheme | null {
-  const prefix = argon2Hash.exec(hash)?.[1] ?? bcryptHash.exec(hash)?.[1]
-  return prefix === undefined ? null : schemeOfPrefix(prefix)
+  const prefix = prefixOf(hash)
+  return prefix === null ? null : schemeOfPrefix(prefix)
 }
 
-/** The scheme of a prefix that a user store reports; `null` for an unknown one. */
+const prefixOf = (hash: string): string | null => argon2Hash.exec(hash)?.[1] ?? bcryptHash.exec(hash)?.[1] ?? null
+
+/** The scheme of a prefix that a user store reports; `null` for an unknown one, and for a cost above `greatestCost`. */
 export function schemeOfPrefix(prefix: string): HashScheme | null {
   const trimmed = prefix.replace(/\$$/, '')
   const parameters = argon2Prefix.exec(trimmed)
   if (parameters !== null) {
     const [, algorithm, memoryKiB, t1, p1, p2, t2] = parameters
     const lanes = Number(p1 ?? p2)
+    const passes = Number(t1 ?? t2)
+    const cost = Number(memoryKiB) * passes
     // RFC 9106 section 3.1: at least eight blocks per lane.
     if (Number(memoryKiB) > greatestCost.memoryKiB || Number(memoryKiB) < 8 * lanes) return null
-    return argon2Scheme(`${algorithm}$m=${memoryKiB},t=${t1 ?? t2},p=${lanes}`, lanes)
+    if (cost > greatestCost.memoryKiBTimesPasses || lanes > greatestCost.lanes) return null
+    return argon2Scheme(`${algorithm}$m=${memoryKiB},t=${passes},p=${lanes}`, lanes, cost)
   }
-  return bcryptPrefix.test(trimmed) ? bcryptScheme(trimmed) : null
+  const rounds = bcryptPrefix.exec(trimmed)?.[1]
+  if (rounds === undefined || Number(rounds) > greatestCost.bcrypt) return null
+  return bcryptScheme(trimmed, Number(rounds))
 }
 
-/** The objection to a hash of another system, in words; `null` for none. Its cost slows every login down (`HashScheme.dummy`). */
+/** The dearest scheme of each algorithm and number of lanes. So the number of costs in a store does not matter. */
+export function dearestOf(schemes: readonly HashScheme[]): readonly HashScheme[] {
+  const dearest = new Map<string, HashScheme>()
+  for (const scheme of schemes) {
+    const kind = `${scheme.algorithm} ${scheme.lanes}`
+    if ((dearest.get(kind)?.cost ?? 0) < scheme.cost) dearest.set(kind, scheme)
+  }
+  return [...dearest.values()]
+}
+
+/** The objection to a hash that counts as no password, in words; `null` for none. */
 export function objectionToHash(hash: string): string | null {
-  const prefix = schemeOfHash(hash)?.prefix
-  if (prefix === undefined) return 'the hash is neither argon2 nor bcrypt, or its cost is above every limit'
-  const [, memoryKiB, passes] = /\$m=(\d+),t=(\d+)/.exec(prefix) ?? []
-  const isCostly =
-    memoryKiB === undefined
-      ? Number(prefix.slice(-2)) > greatestImportedCost.bcrypt
-      : Number(memoryKiB) * Number(passes) > greatestImportedCost.memoryKiBTimesPasses
-  return isCostly ? `the cost of the hash is above the limit (${prefix})` : null
+  if (schemeOfHash(hash) !== null) return null
+  const prefix = prefixOf(hash)
+  if (prefix === null) return 'the hash is neither argon2 nor bcrypt'
+  return `the cost of the hash is above the limit, or no cost (${prefix})`
 }
 
-function argon2Scheme(prefix: string, lanes: number): HashScheme {
+function argon2Scheme(prefix: string, lanes: number, cost: number): HashScheme {
   return {
     prefix,
     lanes,
+    algorithm: 'argon2',
+    cost,
     readsAll: () => true,
     verify: (password, hash) => argon2.verify(hash, password),
     dummy: () => phcString(prefix, randomBytes(saltBytes), randomBytes(tagBytes)),
   }
 }
 
-function bcryptScheme(prefix: string): HashScheme {
+function bcryptScheme(prefix: string, cost: number): HashScheme {
   return {
     prefix,
     lanes: 1,
+    algorithm: 'bcrypt',
+    cost,
     readsAll: (password) => Buffer.byteLength(password) < maxBcryptBytes && !password.includes('\0'),
     async verify(password, hash) {
       const { default: bcrypt } = await import('bcrypt')

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import Type, { type Static } from 'typebox'
-import { Check } from 'typebox/value'
+import { Check, Errors } from 'typebox/value'
 import type { ArrivingEnd, ArrivingUser, UnreadableRecord } from '../../application/ports/user-source.ts'
 import { parseJson } from '../../lib/json-text.ts'
 
@@ -14,6 +14,12 @@ const time = Type.Refine(
 const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 const text = Type.String()
 const flag = Type.Boolean()
+const upTo = (maximum: number) => Type.Integer({ minimum: 0, maximum })
+/** Milliseconds since 1970, before the year 10000. */
+const milliseconds = upTo(253_402_300_799_999)
+const count = upTo(2 ** 32 - 1)
+/** Logins of a time, which `endSessions` raises. */
+const generation = milliseconds
 
 const header = Type.Object({
   type: Type.Literal('portcullis'),
@@ -36,13 +42,13 @@ const account = Type.Object({
 
 const session = Type.Object({
   digest: Type.String({ pattern: '^[\\w-]{43}$' }),
-  generation: orNull(Type.Integer()),
+  generation: orNull(generation),
   sid: text,
   provedAt: time,
   methods: Type.Array(text),
   createdAt: time,
   seenAt: time,
-  idleSeconds: orNull(Type.Integer({ minimum: 1 })),
+  idleSeconds: orNull(Type.Integer({ minimum: 1, maximum: 400 * 86_400 })),
   endsAt: time,
   network: orNull(text),
   browser: orNull(text),
@@ -55,25 +61,25 @@ const factors = Type.Object({
   totp: orNull(
     Type.Object({
       sealedSecret: sealed,
-      lastStep: Type.Integer({ minimum: 0 }),
-      addedAt: Type.Integer({ minimum: 0 }),
+      lastStep: upTo(253_402_300_799 / 30),
+      addedAt: milliseconds,
     }),
   ),
   passkeys: Type.Array(
     Type.Object({
       id: sealed,
       publicKey: sealed,
-      counter: Type.Integer({ minimum: 0 }),
+      counter: count,
       transports: Type.Array(text),
       rpId: text,
       name: text,
-      addedAt: Type.Integer({ minimum: 0 }),
+      addedAt: milliseconds,
     }),
     { maxItems: 100 },
   ),
   passkeyHandle: Type.Optional(sealed),
   recovery: orNull(Type.Object({ sealedKey: sealed, digests: Type.Array(sealed, { maxItems: 100 }) })),
-  resetAt: orNull(Type.Integer({ minimum: 0 })),
+  resetAt: orNull(milliseconds),
 })
 
 const user = Type.Object({
@@ -93,7 +99,7 @@ const user = Type.Object({
   fields: Type.Record(text, Type.Union([text, Type.Number(), flag, Type.Array(text)])),
   accounts: Type.Array(account),
   sessions: Type.Array(session),
-  credentials: orNull(Type.Object({ generation: Type.Integer(), keptSid: orNull(text), endedUntil: orNull(time) })),
+  credentials: orNull(Type.Object({ generation, keptSid: orNull(text), endedUntil: orNull(time) })),
   former: orNull(Type.Object({ hashText: orNull(text) })),
 })
 
@@ -136,7 +142,9 @@ export function parseLine(line: string): ArrivingUser | ArrivingEnd | End | Unre
   if (Check(user, value)) return userOf(value)
   const { id, type } = Object(value)
   const kind = typeof type === 'string' ? `a record ${JSON.stringify(type)}` : 'a record'
-  return unreadable(typeof id === 'string' ? id : null, `the line is ${kind} that this release cannot read`)
+  const [place] = type === 'user' ? Errors(user, value).map(({ instancePath }) => instancePath.slice(1)) : []
+  const part = place ? `, because of its ${place.replaceAll('/', '.')}` : ''
+  return unreadable(typeof id === 'string' ? id : null, `the line is ${kind} that this release cannot read${part}`)
 }
 
 function userOf({

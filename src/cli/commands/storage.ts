@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path'
+import { objectionToHash, schemeOfPrefix } from '../../adapters/crypto/hash-schemes.ts'
 import { type OpenOptions, portsFor, type StoreBackend } from '../../adapters/stores/store-backend.ts'
 import { everyOne } from '../../application/every-one.ts'
 import { hasSecret, resolveSecret } from '../../config/composition/master-secret.ts'
@@ -33,6 +34,7 @@ export async function checkStorage(options: GlobalOptions): Promise<ExitCode> {
   }
   if (code === 0) {
     await printUnfit(options, tenant)
+    await printUnusableHashes(options, tenant)
     await printUnusableFactors(options, tenant)
     await printFormerSecrets(options, tenant)
   }
@@ -52,6 +54,22 @@ async function printUnfit(options: GlobalOptions, tenant: Parameters<typeof open
     for await (const { id, email, fields } of everyOne((after) => users.list(pageSize, after))) {
       const unfit = Object.keys(asDeclared(rules, fields).retired).filter((name) => rules.fields.has(name))
       for (const field of unfit) await printed(options, `${id}\t${email}\t${field}\tdoes not fit`, { id, email, field })
+    }
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Prints the users whose stored hash counts as no password. It reads the users only if there is such a hash. */
+async function printUnusableHashes(options: GlobalOptions, tenant: Parameters<typeof openRole>[1]): Promise<void> {
+  const handle = await openRole('users', tenant)
+  try {
+    const { users } = portsFor('users', tenant.settings.stores.users.kind, handle)
+    if ((await users.passwordSchemes()).every((prefix) => schemeOfPrefix(prefix) !== null)) return
+    for await (const { id, email, passwordHash } of everyOne((after) => users.list(pageSize, after))) {
+      const objection = passwordHash === null ? null : objectionToHash(passwordHash)
+      if (objection === null) continue
+      await printed(options, `${id}\t${email}\thas no password: ${objection}`, { id, email, objection })
     }
   } finally {
     await handle.close()

@@ -140,6 +140,11 @@ describe('verifying a password', () => {
     '$',
     `${todays}$`,
     `${todays}$c2FsdHNhbHQ$`,
+    '$argon2id$v=19$m=1048576,t=3,p=1$c2FsdHNhbHRzYWx0c2FsdA$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNo',
+    '$argon2id$v=19$m=131073,t=1,p=1$c2FsdHNhbHRzYWx0c2FsdA$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNo',
+    '$argon2i$v=19$m=65536,t=13,p=4$c2FsdHNhbHRzYWx0c2FsdA$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNo',
+    '$argon2id$v=19$m=65536,t=3,p=17$c2FsdHNhbHRzYWx0c2FsdA$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNo',
+    '$2b$15$abcdefghijklmnopqrstuuabcdefghijklmnopqrstuvwxyzabcde',
     '$argon2id$v=19$m=99999999,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNo',
     '$argon2id$v=19$m=8,t=2,p=4$c2FsdHNhbHRzYWx0c2FsdA$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNo',
     '$argon2xx$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNo',
@@ -158,15 +163,27 @@ describe('verifying a password', () => {
   })
 })
 
+describe('the measuring of the costs in the store', () => {
+  it('hashes once for each algorithm and number of lanes, whatever number of costs there is', async () => {
+    const costs = Array.from({ length: 40 }, (_, at) => `$argon2id$v=19$m=${32 + at},t=2,p=${1 + (at % 2)}`)
+    const tooDear = ['$argon2id$v=19$m=1048576,t=3,p=1', '$argon2id$v=19$m=16,t=2,p=99', '$2b$31']
+    const { all } = await nativeHashesDuring(() => patientHasher().prepare([todays, ...costs, '$2b$04', ...tooDear]))
+    expect(all).to.equal(4)
+  })
+})
+
 describe('the parameters of argon2id', () => {
-  const { memoryKiB: most, timeCost: longest } = greatestCost
+  const { memoryKiB: most, timeCost: longest, lanes, memoryKiBTimesPasses } = greatestCost
 
   for (const [memoryKiB, timeCost, parallelism, isAllowed] of [
     [19_456, 2, 1, true],
     [47_104, 1, 1, true],
     [7168, 5, 1, true],
     [65_536, 3, 4, true],
-    [most, longest, 16, true],
+    [most, memoryKiBTimesPasses / most, lanes, true],
+    [most, memoryKiBTimesPasses / most + 1, 1, false],
+    [7168, longest, 1, true],
+    [65_536, 3, lanes + 1, false],
     [most + 1, 2, 1, false],
     [19_456, longest + 1, 1, false],
     [19_455, 2, 1, false],

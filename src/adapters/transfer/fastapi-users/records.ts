@@ -208,8 +208,9 @@ function timeOf(value: unknown): Date | null {
   return validOrNull(new Date(`${day}T${time}${zone ?? 'Z'}`))
 }
 
+/** Our texts of a time have four digits for the year. */
 function validOrNull(time: Date): Date | null {
-  return Number.isNaN(time.getTime()) ? null : time
+  return time.getUTCFullYear() >= 0 && time.getUTCFullYear() < 10_000 ? time : null
 }
 
 /** The value of an own field. The type of the field decides later whether it fits. A store without days has them as midnights. */

@@ -46,11 +46,11 @@ export const passwords = Type.Object({
     minimum: 1,
     maximum: greatestCost.timeCost,
     default: 2,
-    description: 'Passes of one argon2id hash.',
+    description: 'Passes of one argon2id hash. Times `passwords.memoryKiB`, at most 786432.',
   }),
   parallelism: Type.Integer({
     minimum: 1,
-    maximum: 16,
+    maximum: greatestCost.lanes,
     default: 1,
     description: 'Threads (lanes) of one argon2id hash.',
   }),
