@@ -140,8 +140,8 @@ export default [
   {
     title: 'a client forges X-Forwarded-For',
     file: 'src/adapters/http/pipeline/client-address.ts',
-    text: 'while (trusted.check(',
-    replacement: 'while (forwarded.length > 0 || trusted.check(',
+    text: 'while (!isFirst && trusted.check(',
+    replacement: 'while (!isFirst || trusted.check(',
     tests: ['test/adapters/http/client-address.test.ts'],
   },
   {
