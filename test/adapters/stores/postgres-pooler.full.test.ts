@@ -65,4 +65,13 @@ describe('PostgreSQL behind PgBouncer', () => {
     expect(await newer.users.insertAll?.([aUser(), aUser()])).to.equal(true)
     await newer.close()
   })
+
+  it('does not start in statement mode', async () => {
+    await pooler.command("SET pool_mode = 'statement'")
+    const handle = await open(pooler.through(url))
+    const fault = await faultOf(recovers(() => handle.prepare()))
+    await handle.close()
+    expect(fault).to.be.instanceOf(Unsuitable)
+    expect(String(fault)).to.include('set pool_mode to transaction there')
+  })
 })

@@ -267,7 +267,9 @@ describe('a PostgreSQL that cannot be used', () => {
       expect(await refusalOf(as('locked'))).to.include(
         'it asks for a password, and its address has none: add it in url',
       )
-      expect(await refusalOf(as('banned'))).to.match(/or allow the connection in pg_hba\.conf \(no pg_hba\.conf entry/)
+      expect(await refusalOf(as('banned'))).to.match(
+        /without TLS: write \?sslmode=require behind its address, or allow the connection in pg_hba\.conf \(no pg_hba\.conf entry/,
+      )
       const handle = await open(as('locked:right'))
       await recovers(() => handle.prepare())
       await handle.close()

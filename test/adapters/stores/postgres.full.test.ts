@@ -231,6 +231,19 @@ describe('the PostgreSQL store', () => {
       await everythingWorks(handle)
     })
 
+    it('reads exact times where the database rounds floating-point numbers', async () => {
+      await watcher.query(`ALTER ROLE postgres IN DATABASE ${watcher.database} SET extra_float_digits = -15`)
+      const rounding = await prepared(`postgres://postgres@127.0.0.1:${watcher.port}/${watcher.database}`)
+      const at = new Date()
+      const user = aUser({ createdAt: at, inactiveUntil: at, isActive: false })
+      const session = aSession({ provedAt: at, createdAt: at, seenAt: at, idleSeconds: 1_234_567 })
+      await rounding.users.insert(user, [])
+      await rounding.sessions.put(session)
+      expect((await rounding.users.find(user.id))?.createdAt).to.deep.equal(at)
+      expect(await rounding.sessions.find(session.digest)).to.deep.equal(session)
+      await rounding.close()
+    })
+
     it('works on when a later release has added columns', async () => {
       const user = aUser()
       const session = aSession({ endsAt: new Date(Date.now() + 3_600_000), idleSeconds: null })

@@ -209,6 +209,11 @@ describe('judging the settings', () => {
           expect(await faultsOf(kind, encoded)).to.deep.equal([])
         }
       }
+      for (const url of ['postgres://us:12/34@host/name', 'postgres://us:p@/ss@host/name']) {
+        expect((await faultsOf('postgres', url))[0]?.message).to.match(
+          /^must name a database: .*\. A user or password must have each/,
+        )
+      }
     })
 
     it('name every missing setting, and a shared address only once', async () => {

@@ -4,8 +4,7 @@
  */
 export const jsonRow = (columns: readonly string[]): string => `json_build_array(${columns.join(', ')}) AS found`
 
-/** A time as a number, which `dateOf` reads. */
-export const epoch = (column: string): string => `date_part('epoch', ${column})`
+/** A time as an integer, which `dateOf` reads. A database or a role can round floating-point numbers (`extra_float_digits`). */
+export const epoch = (column: string): string => `(extract(epoch FROM ${column}) * 1000)::bigint`
 
-/** @param seconds since 1970, exact to the microsecond as a double */
-export const dateOf = (seconds: number): Date => new Date(Math.round(seconds * 1000))
+export const dateOf = (milliseconds: number): Date => new Date(milliseconds)

@@ -13,7 +13,7 @@ const session = jsonRow([
   'methods',
   epoch('created_at'),
   epoch('seen_at'),
-  'idle_seconds',
+  'idle_seconds::numeric',
   epoch('ends_at'),
   'network',
   'browser',

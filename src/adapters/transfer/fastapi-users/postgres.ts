@@ -80,7 +80,7 @@ export async function openPostgres(from: string): Promise<SqlDatabase> {
   async function snapshot<T>(work: (query: Query) => Promise<T>): Promise<T> {
     try {
       const own = await connected()
-      await own.query('BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY')
+      await own.query('BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL extra_float_digits = 1')
       try {
         return await work(async (text, values = []) => (await own.query(text, [...values])).rows)
       } finally {

@@ -50,6 +50,8 @@ export async function explained<T>(work: () => Promise<T>): Promise<T> {
 
 function reasonOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
+  const ofMessage = messages.find(([message]) => message.test(error.message))?.[1]
+  if (ofMessage !== undefined) return `${ofMessage} (${error.message})`
   if (!('code' in error)) return unmendableOfDriver.find(([message]) => message.test(error.message))?.[1]
   const code = String(error.code)
   const ofCertificate = certificates.find(([codes]) => codes.test(code))?.[1]
@@ -72,6 +74,18 @@ const certificates = [
   [
     /^(CERT_(?!NOT_YET_VALID)|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT_)/,
     'the certificate of the server is not trusted. If a CA of your own signed it, name the file of this CA in sslrootcert of the address',
+  ],
+] as const
+
+/** Servers and poolers share codes between these causes and others. */
+const messages = [
+  [
+    /, no encryption$|\b(SSL|TLS)\b.*\brequired\b|\bsslmode=require\b/,
+    'it refuses a connection without TLS: write ?sslmode=require behind its address, or allow the connection in pg_hba.conf',
+  ],
+  [
+    /\bstatement pooling mode\b/,
+    'its address leads through a pooler in statement mode, which allows no transactions: set pool_mode to transaction there',
   ],
 ] as const
 
