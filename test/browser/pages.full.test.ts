@@ -150,6 +150,23 @@ describe('the files of /docs and /try', () => {
     expect([status, headers.get('Location')]).to.deep.equal([303, `${service.url}/try?code=a&state=b`])
   })
 
+  it('are served on loopback behind a proxy that does not pass Host', () =>
+    during({ PORTCULLIS_HTTP__PUBLIC_URL: 'http://localhost:8080' }, async (url) => {
+      const { port } = new URL(url)
+      for (const path of ['/', '/try', '/account', '/account/sign-in', '/admin']) {
+        // The names of an upstream. The first is also that of a browser beside the proxy.
+        for (const host of [
+          `127.0.0.1:${port}`,
+          `localhost:${port}`,
+          ...(path.startsWith('/acc') ? ['accounts:3000'] : []),
+        ]) {
+          expect((await callAt(url, host, 'GET', path)).status, `${host} ${path}`).to.equal(200)
+        }
+        const { status, headers } = await callAt(url, '127.0.0.1:8080', 'GET', path)
+        expect([status, headers.get('Location')], path).to.deep.equal([303, `http://localhost:8080${path}`])
+      }
+    }))
+
   it('of /try contain the paths that the page needs, and no secret', async () => {
     expect(await (await get('/try/config.json')).json()).to.deep.equal({
       backends: [

@@ -78,7 +78,7 @@ export interface Incoming<Body, Target, Who> {
   /** Whether a page of an origin that is not ours made the request, and not through a proxy at its own origin. */
   readonly isForeign: () => boolean
   readonly isFromThisMachine: () => boolean
-  /** The host of the request without its port. */
+  /** The host of the request with its port, as the header names it. */
   readonly host: () => string
   readonly requestId: string
   /** The languages of `Accept-Language`, the preferred one first. */

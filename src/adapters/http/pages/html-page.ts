@@ -62,7 +62,8 @@ export function pageReply(
 
 /**
  * Redirects a request to another host name of this machine. A provider leads back to the public URL, and browsers do not
- * send it the cookies of another name.
+ * send it the cookies of another name. A proxy that does not pass `Host` sends the name or port of its upstream, and would get
+ * the same redirect again.
  */
 export function redirectHome(
   publicUrl: string,
@@ -70,7 +71,9 @@ export function redirectHome(
   { host, query }: Pick<Incoming<never, never, never>, 'host' | 'query'>,
 ): Reply | null {
   const home = new URL(publicUrl)
-  if (!leadsToLoopback(home) || host() === home.hostname) return null
+  const asked = URL.parse(`${home.protocol}//${host()}`)
+  if (!leadsToLoopback(home) || asked === null || !leadsToLoopback(asked)) return null
+  if (asked.port !== home.port || asked.hostname === home.hostname) return null
   const search = query.size === 0 ? '' : `?${query}`
   return { status: 303, headers: { Location: `${publicUrl}${path}${search}` } }
 }

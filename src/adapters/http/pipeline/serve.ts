@@ -211,7 +211,7 @@ function answerOf<Use>(
           traits: () => needs.traitsOf(ctx.req),
           isForeign: () => isForeign(ctx.req.headers, needs.ownOrigins) && !isOfProxy(ctx.req.headers),
           isFromThisMachine: () => isFromThisMachine(ctx),
-          host: () => ctx.hostname,
+          host: () => ctx.host,
           requestId: ctx.state.requestId,
           languages: acceptedLanguages(ctx.req.headers['accept-language']),
         },
