@@ -99,7 +99,10 @@ export async function build() {
   })
   await esbuild.stop() // its process would stay as long as the service
   rmSync(at('dist', '.compile-cache'), { recursive: true, force: true }) // of code that is gone
-  removeAllBut(Object.keys(metafile.outputs).map((file) => basename(file)))
+  keepTwoBuilds(
+    at('dist'),
+    Object.keys(metafile.outputs).map((file) => basename(file)),
+  )
   mkdirSync(at('dist'), { recursive: true })
   cpSync(at('src', 'adapters', 'mail', 'messages'), at('dist', 'messages'), { recursive: true })
   copySwaggerUi()
@@ -135,11 +138,19 @@ function publicEntries() {
   return Object.fromEntries(entries.map(({ types, default: built }) => [basename(built, '.js'), source(types)]))
 }
 
-/** Removes the chunks of earlier builds, whose names contain a hash. The types have their own stamp and stay. */
-function removeAllBut(current) {
-  for (const { name } of readdirSync(at('dist'), { withFileTypes: true }).filter((entry) => entry.isFile())) {
-    if (!current.includes(name)) rmSync(at('dist', name))
+/**
+ * Removes the chunks of earlier builds, whose names contain a hash. Those of the build before this one stay, because a process that
+ * runs it may load them later. The types have their own stamp and stay.
+ */
+export function keepTwoBuilds(folder, current) {
+  const record = '.portcullis-outputs'
+  const files = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile())
+  const present = files.map(({ name }) => name)
+  const former = read(join(folder, record))?.split('\n') ?? present
+  for (const name of present) {
+    if (!current.includes(name) && !former.includes(name)) rmSync(join(folder, name))
   }
+  writeFileSync(join(folder, record), current.join('\n'))
 }
 
 /** Changes when a source does, or one of `others`. */
