@@ -303,15 +303,26 @@ describe('the sign-in for apps', () => {
       expect(await errorOf(redeem(service.url, second, request))).to.deep.equal(invalidGrant)
     })
 
-    it('one of many concurrent callers a credential', async () => {
-      const request = shop()
-      const code = await codeOf(service.url, cookie, request)
-      const answers = await Promise.all(Array.from({ length: 64 }, () => redeem(service.url, code, request)))
-      expect(answers.filter(({ status }) => status === 200)).to.have.length(1)
-      expect(answers.filter(({ status }) => status === 400)).to.have.length(63)
+    it('at most one of many concurrent callers a credential, which has ended after them', async () => {
+      for (const [request, callers] of [
+        [web(), 2],
+        [shop(), 2],
+        [shop(), 64],
+      ] as const) {
+        const code = await codeOf(service.url, cookie, request)
+        const answers = await Promise.all(Array.from({ length: callers }, () => redeem(service.url, code, request)))
+        const granted = answers.filter(({ status }) => status === 200)
+        expect(granted.length).to.be.at.most(1)
+        expect(answers.filter(({ status }) => status === 400)).to.have.length(callers - granted.length)
+        expect(await Promise.all(granted.map((one) => me(tokenOf(one))))).to.deep.equal(granted.map(() => 401))
+      }
     })
 
     const ends: readonly (readonly [string, (email: string, cookie: string) => Promise<Answer>])[] = [
+      [
+        'the login that issued it has ended',
+        (_, cookie) => call(service.url, 'POST', '/auth/cookie/logout', { cookie }),
+      ],
       [
         'every login of the user has ended',
         (_, cookie) => call(service.url, 'DELETE', '/users/me/sessions', { cookie }),

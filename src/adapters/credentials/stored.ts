@@ -64,9 +64,7 @@ export function storedCredentials(options: Options): Credentials {
       return 'ended'
     },
 
-    async isEnded() {
-      return false // `read` does not find it
-    },
+    isEnded: async ({ id }) => (await sessions.find(id)) === null,
 
     async recordUse({ id, session }: StoredCredential) {
       const now = clock()

@@ -6,6 +6,8 @@ import { type BoundCode, type CodeLogin, codeKey } from './app-code.ts'
 
 /** RFC 6749 section 4.1.2 recommends at most 600. */
 const codeSeconds = 60
+/** The first use may end so much later than the code. */
+const useSeconds = 60
 
 /** Issues a code for the signed-in user, which an app redeems once within a minute (RFC 6749 section 4.1.2). */
 export class IssueCode {
@@ -25,17 +27,31 @@ export class IssueCode {
   ): Promise<string> {
     const { keyRing, newToken, clock } = this.#needs
     const { by, client, traits, app, redirectUri, challenge } = input
-    const { sid, generation, provedAt, methods } = by.credential
+    const { id, sid, generation, provedAt, methods, expiresAt } = by.credential
     const code = newToken()
-    const digest = codeKey(keyRing, 'open', { code, app, redirectUri, challenge })
-    const login: CodeLogin = { userId: by.user.id, sid, generation, provedAt: provedAt.getTime(), methods, traits }
-    const record = {
-      digest,
+    const bound = { code, app, redirectUri, challenge }
+    const times = { provedAt: provedAt.getTime(), expiresAt: expiresAt.getTime() }
+    const login: CodeLogin = {
+      userId: by.user.id,
+      backend: by.backend.name,
+      id,
+      sid,
+      generation,
+      ...times,
+      methods,
+      traits,
+    }
+    const now = clock().getTime()
+    const open = {
+      digest: codeKey(keyRing, 'open', bound),
       content: login,
       share: await takeShare(this.#needs, client),
-      expiresAt: new Date(clock().getTime() + codeSeconds * 1000),
+      expiresAt: new Date(now + codeSeconds * 1000),
     }
-    await keepSingleUse(this.#needs, record, 'user')
+    const ends = new Date(now + (codeSeconds + useSeconds) * 1000)
+    const unused = { digest: codeKey(keyRing, 'unused', bound), content: {}, share: null, expiresAt: ends }
+    await keepSingleUse(this.#needs, unused, 'user')
+    await keepSingleUse(this.#needs, open, 'user')
     return code
   }
 }

@@ -12,7 +12,7 @@ import type { KeyRing } from '../ports/key-ring.ts'
 import type { Limiter } from '../ports/stores/limiter.ts'
 import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
-import type { Backend } from '../sign-in/authenticate.ts'
+import type { Authenticated, Backend } from '../sign-in/authenticate.ts'
 import { type CompleteLoginNeeds, completeLogin, type Granted } from '../sign-in/complete-login.ts'
 import { LogOut } from '../sign-in/log-out.ts'
 import { type BoundCode, type CodeLogin, codeKey } from './app-code.ts'
@@ -23,6 +23,8 @@ interface Needs extends CompleteLoginNeeds {
   keyRing: KeyRing
   limiter: Limiter
   maxOpenJourneys: number
+  /** Those whose logins issue codes. */
+  backends: readonly Pick<Backend, 'name' | 'credentials'>[]
 }
 
 /** The credential that the first use of a code gave. Times are milliseconds since 1970. */
@@ -53,8 +55,8 @@ export class RedeemCode {
   }
 
   /**
-   * One of any number of concurrent callers gets the credential. A second use with the right verifier ends it, because
-   * somebody else may have the code and the verifier (RFC 9700 section 2.1.1).
+   * At most one of any number of concurrent callers gets the credential. A second use with the right verifier ends it, also one
+   * at the same moment, because somebody else may have the code and the verifier (RFC 6749 section 4.1.2).
    */
   async execute(
     input: CausingRequest & Omit<BoundCode, 'challenge'> & { verifier: string; backend: Backend },
@@ -79,12 +81,25 @@ export class RedeemCode {
     trace.detail = app
     // Nobody could answer the challenge of a user who has got a second factor since, so none is opened.
     if (user === null || !isAlive(user, login) || mustAskFactor(user, login)) throw new AppCodeRefused(false)
+    if (await this.#hasEnded(login)) throw new AppCodeRefused(false)
     const { methods, traits } = login
     const proof = { methods, provedAt: new Date(login.provedAt), app }
     const result = await completeLogin(this.#needs, { user, backend, trace, traits, requestId, languages, ...proof })
     if (result.type !== 'granted') throw new AppCodeRefused(false)
     await this.#noteUse(bound, result.issued.credential)
-    return result
+    // Another use that found no note has taken this record before, and one after this finds the note.
+    if ((await oauthStates.take(codeKey(keyRing, 'unused', bound))) !== null) return result
+    await this.#logOut({ user, credential: result.issued.credential, backend })
+    throw new AppCodeRefused(true)
+  }
+
+  /** Whether the login that issued the code has ended, such as by a logout. */
+  async #hasEnded({ backend, expiresAt, provedAt, ...login }: CodeLogin): Promise<boolean> {
+    const { backends, clock } = this.#needs
+    const issuer = backends.find(({ name }) => name === backend)
+    if (issuer === undefined || expiresAt <= clock().getTime()) return true
+    const times = { provedAt: new Date(provedAt), expiresAt: new Date(expiresAt) }
+    return await issuer.credentials.isEnded({ ...login, ...times })
   }
 
   /** While half of the store is in use, a second use ends nothing. Otherwise used codes would leave no place for new ones. */
@@ -101,13 +116,18 @@ export class RedeemCode {
 
   async #endFirstUse(bound: BoundCode, backend: Backend): Promise<boolean> {
     const { users, oauthStates, keyRing } = this.#needs
+    const isSecond = (await oauthStates.take(codeKey(keyRing, 'unused', bound))) !== null
     const digest = codeKey(keyRing, 'used', bound)
     const record = await oauthStates.take(digest)
     const use = record && (keyRing.unsealCode(record.sealedSecrets, digest) as FirstUse | null) // safe: `#noteUse` sealed it
     const user = use && (await users.find(use.userId))
-    if (use === null || user === null) return false
+    if (use === null || user === null) return isSecond
     const credential = { ...use, provedAt: new Date(use.provedAt), expiresAt: new Date(use.expiresAt) }
-    await new LogOut(this.#needs).execute({ user, credential, backend })
+    await this.#logOut({ user, credential, backend })
     return true
+  }
+
+  async #logOut(login: Authenticated): Promise<void> {
+    await new LogOut(this.#needs).execute(login)
   }
 }

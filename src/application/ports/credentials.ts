@@ -53,7 +53,7 @@ export interface Credentials {
    * the user record that such a record exists (`endedUntil`).
    */
   revoke(credential: Credential): Promise<'ended' | 'remember'>
-  /** Whether the end of a credential that `read` still accepts was recorded. */
+  /** Whether this credential has ended by itself. The user record knows the ends of all logins. */
   isEnded(credential: Credential): Promise<boolean>
   /** Called after an answer. Records the use if it matters. */
   recordUse(credential: Credential): Promise<void>

@@ -20,7 +20,7 @@ export function mountedApps(tenant: Tenant, publicUrl: string, lackOf: UseOfApps
   const needs = { ...ports, changeUser: useCases.changeUser }
   return {
     issueCode: new IssueCode(needs),
-    redeemCode: measuredLogin(new RedeemCode(needs), metrics),
+    redeemCode: measuredLogin(new RedeemCode({ ...needs, backends }), metrics),
     apps: {
       publicUrl,
       byName: new Map(apps.map((app) => [app.name, app])),

@@ -164,11 +164,12 @@ describe('a refused login', () => {
 
   for (const [what, own, ago] of [
     ['whose code came too late', {}, 1],
+    ['whose user has logged out since', {}, 0],
     ['whose user got a second factor since, which opens no challenge', { factors: someFactors() }, 0],
   ] as const) {
     it(`of an app ${what} leaves that the login had ended`, async () => {
       const user = await withUser(own)
-      const needs = { ...site.ports, changeUser: site.changeUser }
+      const needs = { ...site.ports, changeUser: site.changeUser, backends: site.backends }
       const bound = { app: 'shop', redirectUri: 'https://shop.example' }
       const challenge = site.ports.keyRing.digest('verifier')
       const generation = user.sessions.generation - ago
