@@ -222,13 +222,22 @@ describe('GET /', () => {
 
 describe('the files of /account', () => {
   const ofAcme = {
-    pages: { name: 'Acme <&>', color: '#ffee00', css: 'acme.css', logo: 'acme.svg' },
+    pages: {
+      name: 'Acme <&>',
+      color: '#ffee00',
+      css: 'acme.css',
+      logo: 'acme.svg',
+      logoDark: 'dark.svg',
+      logoWithName: false,
+    },
+    admin: { enabled: true },
     routers: { register: { enabled: false } },
   }
   const files = {
     'portcullis.config.json': { tenants: { by: 'path', list: { acme: ofAcme, bolt: { pages: { name: 'Bolt' } } } } },
     'acme.css': 'h1 { color: teal }',
     'acme.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>',
+    'dark.svg': '<svg xmlns="http://www.w3.org/2000/svg" id="dark"/>',
   }
   let service: TestService
   before(async () => {
@@ -239,14 +248,23 @@ describe('the files of /account', () => {
   it('differ by tenant in name, logo, colour, style and paths', async () => {
     const text = async (tenant: string, path: string) => (await fetch(service.urlOf(tenant) + path)).text()
     const acme = await text('acme', '/account/sign-in')
-    expect(acme).to.include('<span>Acme &lt;&amp;&gt;</span>').and.to.include('/t/acme/account/logo.svg')
+    const logo =
+      '<picture><source srcset="/t/acme/account/logo-dark.svg" media="(prefers-color-scheme: dark)">' +
+      '<img src="/t/acme/account/logo.svg" alt="Acme &lt;&amp;&gt;"></picture>'
+    expect(acme).to.include(logo).and.not.include('<span>Acme')
+    expect(await text('acme', '/admin')).to.include(`<b class="brand">${logo}</b>`)
+    const unknown = await fetch(`${service.urlOf('acme')}/account/unknown`, { headers: { Accept: 'text/html' } })
+    expect(await unknown.text()).to.include(`<header class="brand">${logo}</header>`)
+    expect(await text('acme', '/account/logo-dark.svg')).to.equal(files['dark.svg'])
     expect(acme).to.not.include('sign-up"').and.not.include('Bolt')
     expect(await text('acme', '/account/logo.svg')).to.equal(files['acme.svg'])
     expect(await text('acme', '/account/theme.css')).to.equal(
       ':root { --accent: #ffee00; --on-accent: #000000; }\nh1 { color: teal }',
     )
     const bolt = await text('bolt', '/account/sign-in')
-    expect(bolt).to.include('<span>Bolt</span>').and.to.include('/t/bolt/account/sign-in.js')
+    expect(bolt)
+      .to.include('<img src="/t/bolt/account/icon.svg" alt=""><span>Bolt</span>')
+      .and.to.match(/\/t\/bolt\/account\/sign-in\.[\w-]{12}\.js/)
     expect(bolt).to.not.match(/acme/i)
     expect(await text('bolt', '/account/theme.css')).to.equal('')
   })

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import { eventually } from '../support/eventually.ts'
 import { call, logInByCookie, register } from '../support/http/client.ts'
@@ -68,6 +69,29 @@ describe('the pages at /account', () => {
     expect((await get('/account/providers/google.svg')).status).to.equal(404)
     const policy = (await get('/account')).headers.get('Content-Security-Policy')
     expect(policy).to.include("; img-src 'self' https://img.example;")
+  })
+
+  it('have files that browsers keep, under the version of their content', async () => {
+    const page = await (await get('/account/sign-in')).text()
+    const files = [...page.matchAll(/(?:src|href)="(\/account\/(?:sign-in|style)\.[^"]+)"/g)].map(
+      ([, path = '']) => path,
+    )
+    expect(files).to.have.length(2)
+    for (const path of files) {
+      const kept = await get(path)
+      expect([kept.status, kept.headers.get('Cache-Control')]).to.deep.equal([
+        200,
+        'public, max-age=31536000, immutable',
+      ])
+      const content = Buffer.from(await kept.arrayBuffer())
+      expect(path).to.include(createHash('sha256').update(content).digest('base64url').slice(0, 12))
+      // During an upgrade, another process asks for its own version.
+      const other = await get(path.replace(/\.[\w-]{12}\./, '.of-another-one.'))
+      expect([other.status, other.headers.get('Cache-Control')]).to.deep.equal([200, 'no-store'])
+    }
+    expect((await get('/account/sign-in')).headers.get('Cache-Control')).to.equal('no-store')
+    const missing = await get('/account/nothing.000000000000.js')
+    expect([missing.status, missing.headers.get('Cache-Control')]).to.deep.equal([404, 'no-store'])
   })
 
   it('are named Portcullis on loopback, until a setting names them', async () => {

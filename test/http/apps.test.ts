@@ -534,7 +534,7 @@ describe('the sign-in for apps', () => {
       for (const [method, path] of [
         ['GET', authorizePath(web())],
         ['POST', '/account/token'],
-        ['GET', '/account/authorize.js'],
+        ['GET', '/account/authorize.0.js'],
         ['GET', '/.well-known/oauth-authorization-server'],
       ] as const) {
         expect((await fetch(bare.url + path, { method })).status).to.equal(404)

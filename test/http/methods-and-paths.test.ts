@@ -111,7 +111,7 @@ describe('methods and paths', () => {
   })
 
   it('answers HEAD like GET, without the body, for health, documents and pages', async () => {
-    const pages = ['/', '/account', '/account/sign-in', '/account/style.css', '/try']
+    const pages = ['/', '/account', '/account/sign-in', '/account/style.0.css', '/try']
     for (const path of ['/healthz', '/readyz', '/openapi.json', '/docs', '/docs/start.js', ...pages]) {
       const { host } = new URL(service.url)
       const [head, get] = [await callAt(service.url, host, 'HEAD', path), await callAt(service.url, host, 'GET', path)]

@@ -166,7 +166,7 @@ export const pagePaths = {
     '/account/password',
     '/account/delete',
     '/account/factors',
-    '/account/style.css',
+    '/account/style.:version.css',
     '/account/theme.css',
     '/account/icon.svg',
   ],
@@ -180,6 +180,7 @@ type Listed = (typeof pagePaths)[keyof typeof pagePaths][number]
 export type PagePath =
   | Listed
   | `/account/${string}.js`
-  | `/account/logo.${string}`
+  | `/account/style${string}.css`
+  | `/account/logo${string}.${string}`
   | `/account/providers/${string}.svg`
   | `/account/${'reset' | 'verify' | 'factors'}${'%23' | '%2523'}{*rest}`

@@ -1,6 +1,5 @@
 import { adminRouter, type Use } from '../../adapters/http/admin/admin-router.ts'
 import type { Router } from '../../adapters/http/endpoint.ts'
-import { iconNameOf } from '../../adapters/http/pages/account/site.ts'
 import { consoleRouter } from '../../adapters/http/pages/console/console-router.ts'
 import { brandOf } from '../../lib/brand.ts'
 import { isLocal } from '../settings/defaults.ts'
@@ -39,7 +38,6 @@ export function pagesOf({ settings, ports }: Tenant, publicUrl: string): Router<
     enabled ? prefix : null
   const site = {
     brand: brandOf(pages.name, new URL(publicUrl)),
-    icon: `/account/${iconNameOf(pages)}`,
     login: cookie.prefix,
     users: routers.users.prefix,
     resetPassword: prefixOf(routers.resetPassword),
@@ -52,5 +50,6 @@ export function pagesOf({ settings, ports }: Tenant, publicUrl: string): Router<
   const isAtHome = isLocal(http)
   // Strangers learn nothing, and cause no search: only a developer's machine gets the hint.
   const needsSuperuser = async () => isAtHome && (await ports.users.count({ isSuperuser: true }, 1)).count === 0
-  return [consoleRouter(site, { fields: [...ports.fieldRules.fields.values()], publicUrl, needsSuperuser })]
+  const fields = [...ports.fieldRules.fields.values()]
+  return [consoleRouter(site, { logo: pages, fields, publicUrl, needsSuperuser })]
 }

@@ -16,7 +16,7 @@ export function hasApps({ apps, pages }: Settings): boolean {
 /** The settings and paths that the account pages of a tenant show. */
 export function siteOf({ settings, ports }: Tenant, publicUrl: string): Site {
   const { http, pages, backends, routers, passwords, providers, mail, users } = settings
-  const { name, logo, color, css } = pages
+  const { name, logo, logoDark, logoWithName, color, css } = pages
   const cookie = enabledOf(backends).find(([, { transport }]) => transport.kind === 'cookie')?.[1]
   if (cookie === undefined) throw new Error('the pages need a cookie backend') // the settings were checked
   const base = basePathOf(publicUrl)
@@ -27,6 +27,8 @@ export function siteOf({ settings, ports }: Tenant, publicUrl: string): Site {
   return {
     name,
     logo,
+    logoDark,
+    logoWithName,
     color,
     css,
     contact: contactOf(settings),
@@ -35,6 +37,7 @@ export function siteOf({ settings, ports }: Tenant, publicUrl: string): Site {
     trustedBrowserDays: settings.security.trustedBrowserDays,
     allowedOrigins: http.allowedOrigins,
     hasApps: hasApps(settings),
+    allowsExport: users.selfExport,
     allowsDeletion: users.selfDeletion,
     loginField: titledLoginField(cookie, users.fields),
     fields: [...ports.fieldRules.fields.values()],

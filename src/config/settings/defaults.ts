@@ -31,7 +31,7 @@ export function completeSettings(given: Given, cwd: string): Settings {
   const { http, stores, backends, providers, handlers, mail } = given
   const firstBackend = enabledOf(backends)[0]?.[0] ?? ''
   const { module } = handlers
-  const { name = null, logo, css, color = null, contact = null } = given.pages
+  const { name = null, logo, logoDark, logoWithName, css, color = null, contact = null } = given.pages
   const path = (file: string | undefined): string | null => (file === undefined ? null : resolve(cwd, file))
   const located = (store: StoreSettings): StoreSettings =>
     typeof store.module === 'string' ? { ...store, module: resolve(cwd, store.module) } : store
@@ -84,6 +84,8 @@ export function completeSettings(given: Given, cwd: string): Settings {
       enabled: hasPages,
       name,
       logo: path(logo),
+      logoDark: path(logoDark),
+      logoWithName,
       css: path(css),
       color,
       contact,

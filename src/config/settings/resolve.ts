@@ -75,6 +75,7 @@ async function missingFiles({ stores, handlers, pages }: Settings): Promise<Obje
     ...modules,
     ['handlers.module', handlers.module],
     ['pages.logo', pages.logo],
+    ['pages.logoDark', pages.logoDark],
     ['pages.css', pages.css],
   ] as const
   const found: Objection[] = []

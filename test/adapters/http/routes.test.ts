@@ -60,7 +60,6 @@ describe('the list of routes', () => {
   it('has exactly the pages of the routers, whose paths no setting may take', () => {
     const site = {
       brand: '',
-      icon: '',
       login: '',
       users: '',
       resetPassword: null,
@@ -75,7 +74,12 @@ describe('the list of routes', () => {
       try: tryRouter({ publicUrl: '', config: {} }),
       mailbox: mailboxRouter({ mailbox: { newestFirst: () => [] }, key: '' }),
       frontDoor: frontDoorRouter({ account: true, development: null }, ''),
-      console: consoleRouter(site, { fields: [], publicUrl: 'http://localhost', needsSuperuser: async () => false }),
+      console: consoleRouter(site, {
+        logo: { logo: null, logoDark: null, logoWithName: true },
+        fields: [],
+        publicUrl: 'http://localhost',
+        needsSuperuser: async () => false,
+      }),
       keys: wellKnownRouter({ issuer: '', published: async () => [], cacheSeconds: 0, signIn: null }),
     }
     const paths = Object.entries(pages).map(([name, { endpoints }]) => [name, endpoints.map(({ path }) => path)])

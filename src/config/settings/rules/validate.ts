@@ -120,7 +120,7 @@ function* judgeProviders(settings: Settings): Generator<Objection> {
 }
 
 function* judgePages(settings: Settings): Generator<Objection> {
-  const { enabled, logo } = settings.pages
+  const { enabled, logo, logoDark } = settings.pages
   if (enabled && !canHavePages(settings)) {
     const message =
       'needs an enabled backend with a cookie, and the router users; if that has requiresVerification, the backend needs it, too'
@@ -133,8 +133,13 @@ function* judgePages(settings: Settings): Generator<Objection> {
       'needs routers.factors.enabled, because superusers have to sign in with a second factor at a public address'
     yield ['admin.enabled', message, ['routers.factors.enabled']]
   }
-  if (logo !== null && !/\.(svg|png|jpg|webp)$/.test(logo))
-    yield ['pages.logo', 'must end in .svg, .png, .jpg or .webp']
+  for (const [setting, file] of [
+    ['pages.logo', logo],
+    ['pages.logoDark', logoDark],
+  ] as const) {
+    if (file !== null && !/\.(svg|png|jpg|webp)$/.test(file)) yield [setting, 'must end in .svg, .png, .jpg or .webp']
+  }
+  if (logoDark !== null && logo === null) yield ['pages.logoDark', 'needs pages.logo, for the light theme']
 }
 
 /** Without a public URL the service listens on loopback, where it trusts every page of this machine. */

@@ -238,6 +238,8 @@ export interface Settings
     name: string | null
     /** Absolute paths. */
     logo: string | null
+    logoDark: string | null
+    logoWithName: boolean
     css: string | null
     color: string | null
     contact: string | null

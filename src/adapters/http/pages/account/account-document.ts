@@ -5,8 +5,10 @@ import { leadsToLoopback } from '../../../../lib/loopback.ts'
 import type { Reply } from '../../reply.ts'
 import { type Html, html } from '../html.ts'
 import { documentOf, pageReply, scriptedPagePolicy } from '../html-page.ts'
+import { versionedPath } from '../page-endpoint.ts'
+import { brandOn, iconNameOf } from './brand-header.ts'
 import type { PageData, PageName } from './page-data.ts'
-import { iconNameOf, type Site } from './site.ts'
+import type { Site } from './site.ts'
 import { de } from './texts/de.ts'
 import { en, type Texts } from './texts/en.ts'
 
@@ -39,7 +41,6 @@ export function accountReply(
   const home = new URL(publicUrl)
   const base = basePathOf(home.href)
   const brand = brandOf(site.name, home)
-  const icons = iconNameOf(site)
   const data: PageData = {
     base,
     routes: site.routes,
@@ -53,16 +54,16 @@ export function accountReply(
   }
   const head = {
     title: `${title} – ${brand}`,
-    icon: `${base}/account/${icons}`,
-    styles: [`${base}/account/style.css`, `${base}/account/theme.css`],
-    script: `${base}/account/${name}.js`,
+    icon: `${base}/account/${iconNameOf(site)}`,
+    styles: [base + versionedPath('/account/style.css'), `${base}/account/theme.css`],
+    script: base + versionedPath(`/account/${name}.js`),
     language: texts.language,
   }
   const nameHint = site.name === null && leadsToLoopback(home) ? texts.nameHint : null
   const heading = html`<h1 id="title" tabindex="-1">${title}</h1>`
   const message = html`<p id="message" role="status"></p>`
   const body = html`<body${name === 'account' ? html` class="account"` : null} data-page="${JSON.stringify(data)}">
-<header class="brand">${site.logo === null ? null : html`<img src="${base}/account/${icons}" alt="">`}<span>${brand}</span><a id="back-to-app" hidden></a></header>
+<header class="brand">${brandOn(base, brand, site)}<a id="back-to-app" hidden></a></header>
 <main>
 ${name === 'account' ? [message, heading] : [heading, message]}
 <noscript><p>${texts.noScript}</p></noscript>

@@ -2,29 +2,33 @@ import { readFile } from 'node:fs/promises'
 import { tokenInLink } from '../../../../lib/token-in-link.ts'
 import type { Endpoint, Router } from '../../endpoint.ts'
 import { redirectHome } from '../html-page.ts'
-import { builtFile, fileEndpoint, pageEndpoint } from '../page-endpoint.ts'
+import { fileEndpoint, pageEndpoint, versionedFile } from '../page-endpoint.ts'
 import { accountReply, textsFor } from './account-document.ts'
 import { bodies } from './bodies.ts'
+import { darkNameOf, iconNameOf } from './brand-header.ts'
 import { type PageName, pageNames } from './page-data.ts'
-import { iconNameOf, markPath, type Site, themeOf } from './site.ts'
+import { markPath, type Site, themeOf } from './site.ts'
 
-const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#245a8d"/><circle cx="16" cy="12" r="5" fill="#fff"/><path d="M6 27a10 8 0 0 1 20 0z" fill="#fff"/></svg>`
+/** A gate, as of `/try`. */
+const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#245a8d"/><path d="M6 27V15a10 10 0 0 1 20 0v12M11 8v17m5-19v21m5-19v17M6 14h20M6 20h20" fill="none" stroke="#fff" stroke-width="2" stroke-linecap="round"/></svg>`
 
 /** The pages for accounts. They use only public routes and cookies, so any front end could do the same. */
 export function accountRouter(site: Site, publicUrl: string): Router<unknown> {
   const offered = pageNames.filter((name) => isOffered(name, site))
-  const icons = iconNameOf(site)
+  const { logo, logoDark } = site
+  const dark = darkNameOf(site)
   return {
     tag: 'pages',
     endpoints: [
       ...offered.map((name) => accountEndpoint(name, site, publicUrl)),
       ...linked.filter((name) => offered.includes(name)).flatMap((name) => alteredLinks(name, publicUrl)),
-      ...offered.map((name) => builtFile(`/account/${name}.js`)),
-      ...(site.hasApps ? [builtFile('/account/authorize.js')] : []),
-      builtFile('/account/style.css'),
+      ...offered.map((name) => versionedFile(`/account/${name}.js`)),
+      ...(site.hasApps ? [versionedFile('/account/authorize.js')] : []),
+      versionedFile('/account/style.css'),
       fileEndpoint('/account/theme.css', () => readTheme(site)),
       ...Object.entries(site.marks).map(([kind, svg]) => fileEndpoint(markPath(kind), () => svg)),
-      fileEndpoint(`/account/${icons}`, () => (site.logo === null ? icon : readFile(site.logo))),
+      fileEndpoint(`/account/${iconNameOf(site)}`, () => (logo === null ? icon : readFile(logo))),
+      ...(logoDark === null || dark === null ? [] : [fileEndpoint(`/account/${dark}`, () => readFile(logoDark))]),
     ],
   }
 }

@@ -25,6 +25,11 @@ export const pageOptions = {
     'the path of an image: .svg, .png, .jpg or .webp',
     'Image beside the name: the path of a `.svg`, `.png`, `.jpg` or `.webp` file. Messages show `.png` and `.jpg` of at most 100 KiB.',
   ),
+  logoDark: file(
+    'the path of an image: .svg, .png, .jpg or .webp',
+    'Image in place of `pages.logo` in the dark theme of a browser.',
+  ),
+  logoWithName: Type.Boolean({ default: true, description: 'Shows the name beside the logo.' }),
   color: Type.Optional(
     Type.String({
       pattern: '^#[0-9A-Fa-f]{6}$',

@@ -6,8 +6,10 @@ import type { Identify } from '../../pipeline/identify.ts'
 import type { Reply } from '../../reply.ts'
 import { type Html, html } from '../html.ts'
 import { documentOf, pageReply } from '../html-page.ts'
+import { versionedPath } from '../page-endpoint.ts'
 import { textsFor } from './account-document.ts'
-import { iconNameOf, type Site } from './site.ts'
+import { brandOn, iconNameOf, type Logo } from './brand-header.ts'
+import type { Site } from './site.ts'
 import type { Texts } from './texts/en.ts'
 
 const policy =
@@ -15,7 +17,7 @@ const policy =
 
 /** The pages that a person can go on to. */
 interface WaysOn {
-  readonly site: Pick<Site, 'name' | 'logo' | 'contact'>
+  readonly site: Pick<Site, 'name' | 'contact'> & Logo
   readonly publicUrl: string
   readonly identify: Identify
 }
@@ -65,9 +67,9 @@ function accountPage(title: string, content: Html, { language }: Texts, { site, 
   const home = new URL(publicUrl)
   const base = basePathOf(publicUrl)
   const brand = brandOf(site.name, home)
-  const styles = [`${base}/account/style.css`, `${base}/account/theme.css`]
+  const styles = [base + versionedPath('/account/style.css'), `${base}/account/theme.css`]
   const body = html`<body>
-<header class="brand"><span>${brand}</span></header>
+<header class="brand">${brandOn(base, brand, site)}</header>
 <main>
 <h1>${title}</h1>
 ${content}

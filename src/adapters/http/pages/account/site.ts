@@ -1,18 +1,17 @@
-import { extname } from 'node:path'
 import type { Field } from '../../../../domain/field.ts'
 import { textOn } from '../../../../lib/text-on.ts'
+import type { Logo } from './brand-header.ts'
 import type { PageData } from './page-data.ts'
 
 /** The settings and paths of one tenant, as its pages show them. */
 export interface Site
   extends Pick<
-    PageData,
-    'routes' | 'providers' | 'sendsLinkOnSignUp' | 'minPasswordLength' | 'trustedBrowserDays' | 'passkeys'
-  > {
+      PageData,
+      'routes' | 'providers' | 'sendsLinkOnSignUp' | 'minPasswordLength' | 'trustedBrowserDays' | 'passkeys'
+    >,
+    Logo {
   /** Shown above each page; `null` without a name in the settings. */
   readonly name: string | null
-  /** The absolute path of an image, or `null`. */
-  readonly logo: string | null
   /** Such as `#245a8d`. */
   readonly color: string | null
   /** The address for questions; `null` without one. */
@@ -22,6 +21,8 @@ export interface Site
   readonly allowedOrigins: readonly string[]
   /** Whether apps of other sites use the sign-in. */
   readonly hasApps: boolean
+  /** Whether users may read everything that is stored about them. */
+  readonly allowsExport: boolean
   /** Whether users may delete their own account. */
   readonly allowsDeletion: boolean
   /** The field of users that the sign-in takes in place of the address, with its titles by language; `null` if there is none. */
@@ -35,11 +36,6 @@ export interface Site
 /** The path of the image of a preset. */
 export function markPath(kind: string) {
   return `/account/providers/${kind}.svg` as const
-}
-
-/** The last part of the path of the icon. */
-export function iconNameOf({ logo }: Pick<Site, 'logo'>): 'icon.svg' | `logo.${string}` {
-  return logo === null ? 'icon.svg' : `logo.${extname(logo).slice(1)}`
 }
 
 /** The colour of buttons, with readable text on it. */

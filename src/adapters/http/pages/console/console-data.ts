@@ -3,8 +3,6 @@ import type { Texts } from './texts/en.ts'
 /** The paths of the tenant, as the console shows them. The prefix of a disabled router is `null`. */
 export interface ConsoleSite {
   readonly brand: string
-  /** The path of the image of the account pages. */
-  readonly icon: string
   /** The prefix of the cookie backend. */
   readonly login: string
   readonly users: string

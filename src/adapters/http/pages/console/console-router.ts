@@ -2,6 +2,7 @@ import type { Field } from '../../../../domain/field.ts'
 import { basePathOf } from '../../../../lib/base-path.ts'
 import { bestLanguage } from '../../../../lib/languages.ts'
 import type { Router } from '../../endpoint.ts'
+import { brandOn, iconNameOf, type Logo } from '../account/brand-header.ts'
 import { titleOf } from '../account/own-fields.ts'
 import { html } from '../html.ts'
 import { documentOf, pageReply, redirectHome, scriptedPagePolicy } from '../html-page.ts'
@@ -16,6 +17,7 @@ const languages: Readonly<Record<string, Texts>> = { en, de }
 const policy = `${scriptedPagePolicy()}; require-trusted-types-for 'script'; trusted-types 'none'`
 
 interface Needs {
+  readonly logo: Logo
   readonly fields: readonly Field[]
   readonly publicUrl: string
   /** Whether there is no superuser yet. Asked at each request of the page. */
@@ -23,7 +25,7 @@ interface Needs {
 }
 
 /** The console for superusers. It calls only public routes, so curl can do whatever it does. */
-export function consoleRouter(site: ConsoleSite, { fields, publicUrl, needsSuperuser }: Needs): Router<unknown> {
+export function consoleRouter(site: ConsoleSite, { logo, fields, publicUrl, needsSuperuser }: Needs): Router<unknown> {
   const base = basePathOf(publicUrl)
   const endpoints = [
     pageEndpoint('/admin', async (incoming) => {
@@ -34,7 +36,7 @@ export function consoleRouter(site: ConsoleSite, { fields, publicUrl, needsSuper
       const fieldTitles = Object.fromEntries(fields.map((field) => [field.name, titleOf(field, texts)]))
       const searchedFields = fields.filter(({ unique }) => unique !== null).map((field) => titleOf(field, texts))
       const data = { base, site, texts, fieldTitles, searchedFields, needsSuperuser: await needsSuperuser() }
-      return pageReply(consolePage(data), policy, { language: texts.language })
+      return pageReply(consolePage(data, logo), policy, { language: texts.language })
     }),
     builtFile('/admin/console.js'),
     builtFile('/admin/admin.css'),
@@ -42,11 +44,11 @@ export function consoleRouter(site: ConsoleSite, { fields, publicUrl, needsSuper
   return { tag: 'pages', endpoints: endpoints.map((one) => ({ ...one, isOfConsole: true })) }
 }
 
-function consolePage(data: ConsoleData): string {
+function consolePage(data: ConsoleData, logo: Logo): string {
   const { base, site, texts } = data
   const head = {
     title: `${texts.title} – ${site.brand}`,
-    icon: `${base}${site.icon}`,
+    icon: `${base}/account/${iconNameOf(logo)}`,
     styles: [`${base}/admin/admin.css`],
     script: `${base}/admin/console.js`,
     language: texts.language,
@@ -54,7 +56,7 @@ function consolePage(data: ConsoleData): string {
   const link = (view: string, text: string) => html`<a href="#${view}">${text}</a>`
   const body = html`<body data-page="${JSON.stringify(data)}">
 <header>
-<b class="brand">${site.brand}</b>
+<b class="brand">${brandOn(base, site.brand, logo)}</b>
 <nav id="views" aria-label="${texts.title}" hidden>
 ${[link('/people', texts.views.people), link('/deliveries', texts.views.deliveries), link('/state', texts.views.state)]}
 </nav>
