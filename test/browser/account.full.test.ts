@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { newId } from '../../src/adapters/crypto/new-id.ts'
@@ -42,6 +43,7 @@ const languages = {
 
 const sessionTexts = {
   'en-GB': {
+    exporting: 'Download my data',
     end: 'End Unknown browser',
     now: 'active now',
     used: 'last active 2 h ago',
@@ -49,6 +51,7 @@ const sessionTexts = {
     thisBrowser: 'this browser',
   },
   'de-AT': {
+    exporting: 'Meine Daten herunterladen',
     end: 'Unbekannter Browser beenden',
     now: 'jetzt aktiv',
     used: 'zuletzt aktiv vor 2 h',
@@ -76,6 +79,7 @@ describe('the pages at /account in a browser', () => {
       PORTCULLIS_HTTP__ALLOWED_ORIGINS: 'http://localhost:1',
       PORTCULLIS_LIMITS__PASSWORDS_PER_ACCOUNT: '3',
       PORTCULLIS_USERS__SELF_DELETION: 'true',
+      PORTCULLIS_USERS__SELF_EXPORT: 'true',
     }
     service = await startTestService(env, { clock: () => new Date(Date.now() + late) })
     browser = await launchBrowser()
@@ -310,13 +314,18 @@ describe('the pages at /account in a browser', () => {
     })
   })
 
-  for (const [locale, { end, now, signedOut, thisBrowser, used }] of Object.entries(sessionTexts)) {
+  for (const [locale, { end, exporting, now, signedOut, thisBrowser, used }] of Object.entries(sessionTexts)) {
     it(`show where the user is signed in, and end the other sessions (${locale})`, async () => {
       const email = `joan-${locale.toLowerCase()}@example.com`
       await openBrowser(locale)
       await signUp(email)
       await says('#sessions li', thisBrowser)
       await says('#sessions li', now)
+      const download = page.waitForEvent('download')
+      await page.getByRole('button', { name: exporting }).click()
+      const file = await download
+      expect(file.suggestedFilename()).to.equal('account.json')
+      expect(JSON.parse(readFileSync(await file.path(), 'utf8'))).to.include({ email })
       expect(await page.locator('#sessions li').count()).to.equal(1)
       const elsewhere = await logInByCookie(service.url, email)
       await page.clock.setFixedTime(Date.now() + 2 * 60 * 60 * 1000 + 5000)

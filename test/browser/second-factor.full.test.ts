@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browser/browser.ts'
@@ -16,6 +17,11 @@ const texts = {
     wrongRecovery: 'This recovery code is wrong',
     ended: 'This sign-in has ended',
     operator: 'Ask the operator',
+    copy: 'Copy',
+    copied: 'The codes are copied',
+    save: 'Save as a file',
+    print: 'Print',
+    kept: 'I have kept them',
   },
   'de-AT': {
     step: 'Noch ein Schritt',
@@ -25,6 +31,11 @@ const texts = {
     wrongRecovery: 'Dieser Wiederherstellungscode ist falsch',
     ended: 'Diese Anmeldung ist beendet',
     operator: 'Bitten Sie den Betreiber',
+    copy: 'Kopieren',
+    copied: 'Die Codes sind kopiert',
+    save: 'Als Datei speichern',
+    print: 'Drucken',
+    kept: 'Ich habe sie aufbewahrt',
   },
 }
 
@@ -74,7 +85,7 @@ describe('the pages for a second factor in a browser', () => {
     ['en-GB', 1280, 'light'],
     ['de-AT', 360, 'dark'],
   ] as const) {
-    const { step, none, app, wrong, wrongRecovery, ended, operator } = texts[locale]
+    const { step, none, app, wrong, wrongRecovery, ended, operator, copy, copied, save, print, kept } = texts[locale]
     it(`add an authenticator app, ask for its code, and take a recovery code (${locale}, ${width})`, async () => {
       const email = `ada.${locale.toLowerCase()}.${width}@example.com`
       await register(service.url, email)
@@ -93,7 +104,23 @@ describe('the pages for a second factor in a browser', () => {
       await page.locator('.codes li').nth(9).waitFor()
       const [recoveryCode = ''] = await page.locator('.codes li').allTextContents()
       await watched.expectAccessible('recovery codes')
-      await page.click('#step a.button')
+      await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+      const codes = await page.locator('.codes li').allTextContents()
+      await page.getByRole('button', { name: copy }).click()
+      await says('#message', copied)
+      expect(await page.evaluate('navigator.clipboard.readText()')).to.equal(codes.join('\n'))
+      const download = page.waitForEvent('download')
+      await page.getByRole('button', { name: save }).click()
+      const file = await (await download).path()
+      expect(readFileSync(file, 'utf8').trim().split('\n').slice(-10)).to.deep.equal(codes)
+      await page.evaluate('window.print = () => { document.title = "printed" }')
+      await page.getByRole('button', { name: print }).click()
+      expect(await page.title()).to.equal('printed')
+      await page.emulateMedia({ media: 'print' })
+      expect(await page.locator('.ways').isVisible()).to.equal(false)
+      expect(await page.locator('.codes').isVisible()).to.equal(true)
+      await page.emulateMedia({ media: 'screen' })
+      await page.getByRole('link', { name: kept }).click()
       await says('#factor-state', app)
 
       late += 30_000

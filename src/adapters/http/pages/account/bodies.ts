@@ -80,7 +80,7 @@ ${links([link('account', texts.verify.toAccount)])}
 </div>`,
   }),
 
-  account: (texts, { routes, providers, allowsDeletion, fields }) => ({
+  account: (texts, { routes, providers, allowsDeletion, allowsExport, fields }) => ({
     title: texts.account.title,
     content: html`<p id="loading">${texts.loading}</p>
 <div id="step" hidden>
@@ -132,6 +132,7 @@ ${providers.map((one) => linkableRow(texts, one))}
 <p class="hint" id="everywhere-hint">${texts.account.everywhereHint}</p>
 <button type="button" id="everywhere" class="quiet" aria-describedby="everywhere-hint">${texts.account.everywhere}</button>
 </div>
+${allowsExport ? exportRow(texts) : null}
 ${allowsDeletion ? deletionSection(texts) : null}
 </div>`,
   }),
@@ -149,7 +150,7 @@ ${allowsDeletion ? deletionSection(texts) : null}
 <div id="present" hidden>
 <p id="since"></p>
 <div class="group">
-<button type="button" id="remove" class="danger">${texts.factors.remove}</button>
+<button type="button" id="remove" class="second danger">${texts.factors.remove}</button>
 </div>
 </div>
 <div id="recovery" hidden>
@@ -326,6 +327,13 @@ function linkableRow({ script }: Texts, one: PageProvider): Html | null {
   if (associate === null) return null
   const full = script.linkLabel.replace('{provider}', () => label)
   return html`<li>${iconOf(one)}<div>${label}</div><button type="button" class="quiet" id="link-${name}" aria-label="${full}">${script.link}</button></li>`
+}
+
+function exportRow({ account }: Texts): Html {
+  return html`<div class="row">
+<p class="hint" id="export-hint">${account.exportHint}</p>
+<button type="button" id="export" class="quiet" aria-describedby="export-hint">${account.export}</button>
+</div>`
 }
 
 function deletionSection({ deletion }: Texts): Html {

@@ -16,11 +16,14 @@ export function byId<Type extends HTMLElement = HTMLElement>(id: string): Type {
   return found as Type // safe: the markup of the page decides the type
 }
 
+/** Longer messages are no longer easy to read in bold. */
+const longestBold = 90
+
 /** Shows a message, which screen readers read out. */
 export function say(text: string, tone: 'good' | 'bad' = 'good'): void {
   const message = byId('message')
   message.textContent = text
-  message.className = tone
+  message.className = text.length > longestBold ? `${tone} long` : tone
 }
 
 /** Changes the title of the page, such as after its form. */

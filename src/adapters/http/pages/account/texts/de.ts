@@ -45,6 +45,8 @@ export const de: Texts = {
     toAccount: 'Zu Ihrem Konto',
   },
   account: {
+    export: 'Meine Daten herunterladen',
+    exportHint: 'Alles, was über Sie gespeichert ist, als Datei.',
     title: 'Ihr Konto',
     access: 'Anmeldung',
     change: 'Ändern',
@@ -166,6 +168,12 @@ export const de: Texts = {
     trustBrowser: 'In diesem Browser {days} Tage lang nicht mehr fragen',
     factorSince: 'Sie haben seit {time} eine Authenticator-App. Eine Anmeldung mit dem Passwort fragt nach ihrem Code.',
     codesLeft: 'Unbenutzte Wiederherstellungscodes: {count}',
+    copyCodes: 'Kopieren',
+    saveCodes: 'Als Datei speichern',
+    printCodes: 'Drucken',
+    codesCopied: 'Die Codes sind kopiert. Fügen Sie sie jetzt an einem sicheren Ort ein.',
+    codesNotCopied: 'Der Browser hat die Codes nicht kopiert. Speichern Sie sie als Datei, oder drucken Sie sie.',
+    codesKept: 'Ich habe sie aufbewahrt',
     keepCodes:
       'Bewahren Sie diese Wiederherstellungscodes sicher auf, zum Beispiel auf Papier. Jeder ersetzt Ihren zweiten Faktor einmal, wenn Sie ihn verlieren. Sie werden nur jetzt gezeigt, und frühere gelten nicht mehr.',
     factorResetAt:

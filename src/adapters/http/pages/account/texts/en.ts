@@ -45,6 +45,8 @@ export const en = {
     toAccount: 'Go to your account',
   },
   account: {
+    export: 'Download my data',
+    exportHint: 'Everything that is stored about you, as a file.',
     title: 'Your account',
     access: 'Sign-in',
     change: 'Change',
@@ -164,6 +166,12 @@ export const en = {
     trustBrowser: 'Do not ask again in this browser for {days} days',
     factorSince: 'You have had an authenticator app since {time}. A sign-in with the password asks for its code.',
     codesLeft: 'Unused recovery codes: {count}',
+    copyCodes: 'Copy',
+    saveCodes: 'Save as a file',
+    printCodes: 'Print',
+    codesCopied: 'The codes are copied. Paste them into a safe place now.',
+    codesNotCopied: 'The browser has not copied the codes. Save them as a file, or print them.',
+    codesKept: 'I have kept them',
     keepCodes:
       'Keep these recovery codes in a safe place, such as on paper. Each of them replaces your second factor once, if you lose it. They are shown only now, and former codes no longer work.',
     factorResetAt:

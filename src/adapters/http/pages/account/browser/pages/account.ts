@@ -11,6 +11,7 @@ import {
   request,
   signedIn,
 } from '../requests.ts'
+import { saveFile } from '../save-file.ts'
 import { showSessions } from '../sessions.ts'
 import { dateOf } from '../times.ts'
 
@@ -107,6 +108,16 @@ onClick(byId('everywhere'), () =>
     open('sign-in', 'signedOutEverywhere')
   }),
 )
+
+const exporting = document.getElementById('export')
+if (exporting !== null) {
+  onClick(exporting, () =>
+    asUser(async () => {
+      const own = await request<object>('GET', `${routes.users}/me/export`)
+      saveFile('account.json', 'application/json', JSON.stringify(own, null, 2))
+    }),
+  )
+}
 
 for (const { name, associate } of providers) {
   if (associate !== null) onClick(byId(`link-${name}`), () => asUser(() => leaveFor(associate, here)))

@@ -2,6 +2,7 @@ import { typedCode } from '../../../../../../lib/typed-code.ts'
 import { asUser, attempt, finish, onClick, onSecondClick, onSubmit, signOutOnClick } from '../form.ts'
 import { byId, data, element, filled, open, pageUrl, retitle, returnTo, say, texts, wayText } from '../page.ts'
 import { addPasskey, hasPasskeys, type Passkey, passkeyRow, removePasskey, renamePasskey } from '../passkeys.ts'
+import { codeList } from '../recovery-codes.ts'
 import { codeOf, request } from '../requests.ts'
 import { dateOf } from '../times.ts'
 import { forgetToken, leaveOnlyWayOn, linkToken } from '../token.ts'
@@ -106,12 +107,12 @@ interface Codes {
 
 /** The only time that the codes are shown. */
 function showCodes({ recovery_codes: codes }: Codes, title: string, hint = ''): void {
-  const list = element('ul', { class: 'codes' }, ...codes.map((code) => element('li', {}, element('code', {}, code))))
-  finish(title, texts.keepCodes, list, ...(hint === '' ? [] : [element('p', { class: 'hint' }, hint)]), wayBack())
+  const hints = hint === '' ? [] : [element('p', { class: 'hint' }, hint)]
+  finish(title, texts.keepCodes, ...codeList(codes), ...hints, wayBack(texts.codesKept))
 }
 
-function wayBack(): HTMLElement {
-  return element('a', { class: 'button', href: wayOn ?? pageUrl('account') }, wayText(wayOn))
+function wayBack(text = wayText(wayOn)): HTMLElement {
+  return element('a', { class: 'button', href: wayOn ?? pageUrl('account') }, text)
 }
 
 /** A login without the factor leads to a new one, which leads back here. */
