@@ -96,7 +96,10 @@ export const storePorts: { readonly [Name in PortName]-?: PortFacts<Required<Sto
       sweepDead: 'write',
     },
   },
-  expiringIds: { records: 'expiring_ids', methods: { add: 'write', has: 'read', list: 'read', sweep: 'write' } },
+  expiringIds: {
+    records: 'expiring_ids',
+    methods: { add: 'write', claim: 'write', has: 'read', list: 'read', sweep: 'write' },
+  },
   secretMark: {
     records: 'secret_mark',
     methods: { check: 'write', replace: 'write', read: 'read', exchange: 'write' },

@@ -50,8 +50,8 @@ export class IssueCode {
     }
     const ends = new Date(now + (codeSeconds + useSeconds) * 1000)
     const unused = { digest: codeKey(keyRing, 'unused', bound), content: {}, share: null, expiresAt: ends }
-    await keepSingleUse(this.#needs, unused, 'user')
-    await keepSingleUse(this.#needs, open, 'user')
+    await keepSingleUse(this.#needs, unused)
+    await keepSingleUse(this.#needs, open)
     return code
   }
 }

@@ -106,7 +106,7 @@ export class Challenges {
   }
 
   async #put({ digest, share, expiresAt, ...content }: HeldChallenge): Promise<void> {
-    await keepSingleUse(this.#needs, { digest, content, share, expiresAt }, 'user')
+    await keepSingleUse(this.#needs, { digest, content, share, expiresAt })
   }
 }
 

@@ -33,17 +33,14 @@ export function singleUseRecord(
 }
 
 /**
- * Throws `Unavailable` if the store has no free place.
- *
- * @param by who asks. Users who have shown a first factor have as many places again, so that nobody else can fill theirs.
+ * Throws `Unavailable` if the store has no free place. Users who have shown a first factor have twice the places of journeys, so that
+ * nobody else can fill theirs.
  */
 export async function keepSingleUse(
   { oauthStates, keyRing, maxOpenJourneys }: Pick<SingleUseNeeds, 'oauthStates' | 'keyRing' | 'maxOpenJourneys'>,
   record: SingleUse,
-  by: 'anybody' | 'user',
 ): Promise<void> {
-  const most = by === 'user' ? 2 * maxOpenJourneys : maxOpenJourneys
-  const outcome = await oauthStates.put(singleUseRecord(keyRing, record), most)
+  const outcome = await oauthStates.put(singleUseRecord(keyRing, record), 2 * maxOpenJourneys)
   if (outcome === 'full') {
     throw new Unavailable('too many open OAuth journeys, codes and challenges', { retryAfterSeconds: 5 })
   }

@@ -45,8 +45,8 @@ export class AddPasskey {
     requireRight(this.#needs, by, 'change_factors', by.user)
     const challenge = passkeys.challengeOf(response)
     if (challenge === null) throw new InvalidInput('response', 'must be the answer of an authenticator')
-    const ceremony = { type: 'enrol', userId: id, sid: by.credential.sid } as const
-    const begun = await passkeyChallenges.take(challenge, ceremony)
+    const enrolment = { userId: id, sid: by.credential.sid }
+    const begun = await passkeyChallenges.take(challenge, enrolment)
     const made = begun && (await passkeys.enrolled(response, challenge))
     if (begun === null || made === null) throw new Refusal('SECOND_FACTOR_REFUSED')
 

@@ -42,9 +42,9 @@ export class BeginPasskey {
     if (rpId === null) throw new Refusal('PASSKEYS_NOT_AVAILABLE')
     const { passkeys: present, passkeyHandle } = user.factors
     if (present.length >= mostPasskeys) throw new Refusal('FACTOR_ALREADY_EXISTS')
-    const ceremony = { type: 'enrol', userId: user.id, sid: credential.sid } as const
+    const enrolment = { userId: user.id, sid: credential.sid }
     // Authenticators return the bytes, so the text must be the base64url of whole bytes.
     const handle = passkeyHandle ?? newToken()
-    return { challenge: await passkeyChallenges.open(ceremony, client, handle), rpId, handle, present }
+    return { challenge: await passkeyChallenges.open(enrolment, client, handle), rpId, handle, present }
   }
 }

@@ -12,7 +12,7 @@ import {
   type LoginClient,
   type LoginResult,
 } from '../sign-in/complete-login.ts'
-import type { PasskeyChallenges } from './passkey-challenges.ts'
+import type { SignInChallenges } from './sign-in-challenges.ts'
 import { type UsePasskeyNeeds, usePasskey } from './use-passkey.ts'
 
 interface Needs extends CompleteLoginNeeds, UsePasskeyNeeds {
@@ -21,24 +21,17 @@ interface Needs extends CompleteLoginNeeds, UsePasskeyNeeds {
 
 /** Makes the challenge of a sign-in by a passkey. */
 export class BeginPasskeyLogin {
-  readonly #challenges: PasskeyChallenges
+  readonly #challenges: SignInChallenges
   readonly #rpId: string | null
-  constructor({ passkeyChallenges, passkeys }: Pick<UsePasskeyNeeds, 'passkeyChallenges' | 'passkeys'>) {
-    this.#challenges = passkeyChallenges
+  constructor({ signInChallenges, passkeys }: Pick<UsePasskeyNeeds, 'signInChallenges' | 'passkeys'>) {
+    this.#challenges = signInChallenges
     this.#rpId = passkeys.rpId
   }
 
-  /**
-   * @param input.browser a secret that only this browser sends; `null` binds the challenge to none
-   * @param input.client `null` if unknown
-   */
-  async execute(input: {
-    browser: string | null
-    client: string | null
-  }): Promise<{ challenge: string; rpId: string }> {
+  /** @param input.browser a secret that only this browser sends; `null` binds the challenge to none */
+  execute({ browser }: { browser: string | null }): { challenge: string; rpId: string } {
     if (this.#rpId === null) throw new Refusal('PASSKEYS_NOT_AVAILABLE')
-    const { browser, client } = input
-    return { challenge: await this.#challenges.open({ type: 'sign_in', browser }, client), rpId: this.#rpId }
+    return { challenge: this.#challenges.open(browser), rpId: this.#rpId }
   }
 }
 

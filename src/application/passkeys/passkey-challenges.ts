@@ -2,12 +2,11 @@ import type { UserId } from '../../domain/ids.ts'
 import { giveBackShare, takeShare } from '../oauth/journey-share.ts'
 import { keepSingleUse, type SingleUseNeeds } from '../oauth/single-use-record.ts'
 
-/** The purpose of a challenge, which works for no other one. */
-export type Ceremony =
-  /** A login that adds a passkey. */
-  | { readonly type: 'enrol'; readonly userId: UserId; readonly sid: string }
-  /** A login by a passkey. `null`: it is bound to no browser. */
-  | { readonly type: 'sign_in'; readonly browser: string | null }
+/** The login that adds a passkey. */
+interface Enrolment {
+  readonly userId: UserId
+  readonly sid: string
+}
 
 const challengeSeconds = 300
 
@@ -15,7 +14,7 @@ interface Content {
   readonly handle: string
 }
 
-/** The challenges that authenticators sign. Each works once: the library accepts a repeated answer. */
+/** The challenges for new passkeys. Each works once. */
 export class PasskeyChallenges {
   readonly #needs: SingleUseNeeds
   constructor(needs: SingleUseNeeds) {
@@ -27,23 +26,23 @@ export class PasskeyChallenges {
    *
    * @param handle the handle that a new passkey gets
    */
-  async open(ceremony: Ceremony, client: string | null, handle = ''): Promise<string> {
+  async open(enrolment: Enrolment, client: string | null, handle: string): Promise<string> {
     const challenge = this.#needs.newToken()
     const content: Content = { handle }
     const record = {
-      digest: this.#keyOf(challenge, ceremony),
+      digest: this.#keyOf(challenge, enrolment),
       content,
       share: await takeShare(this.#needs, client),
       expiresAt: new Date(this.#needs.clock().getTime() + challengeSeconds * 1000),
     }
-    await keepSingleUse(this.#needs, record, ceremony.type === 'enrol' ? 'user' : 'anybody')
+    await keepSingleUse(this.#needs, record)
     return challenge
   }
 
-  /** One of any number of concurrent callers gets it. `null`: it is unknown, expired or used, or for another ceremony. */
-  async take(challenge: string, ceremony: Ceremony): Promise<Content | null> {
+  /** One of any number of concurrent callers gets it. `null`: it is unknown, expired or used, or of another login. */
+  async take(challenge: string, enrolment: Enrolment): Promise<Content | null> {
     const { oauthStates, keyRing, clock } = this.#needs
-    const digest = this.#keyOf(challenge, ceremony)
+    const digest = this.#keyOf(challenge, enrolment)
     const record = await oauthStates.take(digest)
     if (record === null) return null
     await giveBackShare(this.#needs, record.share)
@@ -51,9 +50,7 @@ export class PasskeyChallenges {
     return keyRing.unsealCode(record.sealedSecrets, digest) as Content | null // safe: `open` sealed it
   }
 
-  #keyOf(challenge: string, ceremony: Ceremony): string {
-    const { digest } = this.#needs.keyRing
-    const place = ceremony.type === 'enrol' ? [ceremony.userId, ceremony.sid] : [ceremony.browser]
-    return `passkey:${digest(JSON.stringify([challenge, ceremony.type, ...place]))}`
+  #keyOf(challenge: string, { userId, sid }: Enrolment): string {
+    return `passkey:${this.#needs.keyRing.digest(JSON.stringify([challenge, userId, sid]))}`
   }
 }

@@ -7,11 +7,11 @@ import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import type { PasskeyResponse, PasskeyVerifier } from '../ports/passkey-verifier.ts'
-import type { PasskeyChallenges } from './passkey-challenges.ts'
+import type { SignInChallenges } from './sign-in-challenges.ts'
 
 export interface UsePasskeyNeeds extends MetadataNeeds {
   changeUser: ChangeUser
-  passkeyChallenges: PasskeyChallenges
+  signInChallenges: SignInChallenges
   passkeys: PasskeyVerifier
   /** Called when the counter of a passkey went back. Must not throw. */
   warnOfCopiedPasskey: (copied: CopiedPasskey) => void
@@ -27,7 +27,7 @@ interface Use extends CausingRequest {
   readonly response: PasskeyResponse
   /** The secret of the browser; `null` without one. */
   readonly browser: string | null
-  /** The user of the answer, read after its challenge was taken; `null` for none. */
+  /** The user of the answer; `null` for none. */
   readonly findUser: () => Promise<User | null>
 }
 
@@ -37,18 +37,19 @@ export interface ProvedByPasskey {
   readonly methods: readonly string[]
 }
 
-/** Verifies the use of a passkey for its user. `null`: it is refused. The challenge is used up in any case. */
+/** Verifies the use of a passkey for its user. `null`: it is refused. */
 export async function usePasskey(needs: UsePasskeyNeeds, use: Use): Promise<ProvedByPasskey | null> {
-  const { passkeyChallenges, passkeys } = needs
+  const { signInChallenges, passkeys } = needs
   const { response, browser, findUser } = use
   const challenge = passkeys.challengeOf(response)
   if (challenge === null) throw new InvalidInput('response', 'must be the answer of an authenticator')
-  if ((await passkeyChallenges.take(challenge, { type: 'sign_in', browser })) === null) return null
+  const end = signInChallenges.endOf(challenge, browser)
+  if (end === null) return null
   const user = await findUser()
   const passkey = user?.factors.passkeys.find((one) => one.id === response.id)
   if (user === null || passkey === undefined || !isOurs(user, response)) return null
   const used = await passkeys.used(response, challenge, passkey)
-  if (used === null) return null
+  if (used === null || !(await signInChallenges.use(challenge, end))) return null
   const methods = [used.isSynced ? 'swk' : 'hwk', 'user', twoFactors]
   if (used.counter === passkey.counter && used.counter === 0) return { user, methods }
   const counted = await count(needs, user, passkey, used.counter, use)

@@ -18,6 +18,7 @@ import { countersOfSecrets } from '../../application/limits/counters-of-secrets.
 import { unlimited } from '../../application/limits/limits.ts'
 import type { Attack } from '../../application/limits/report-attack.ts'
 import { PasskeyChallenges } from '../../application/passkeys/passkey-challenges.ts'
+import { SignInChallenges } from '../../application/passkeys/sign-in-challenges.ts'
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
 import type { SinkName } from '../../application/ports/stores/outbox.ts'
@@ -106,6 +107,7 @@ export function portsOf(settings: Settings, opened: Opened) {
     maxOpenJourneys,
     challenges: new Challenges({ ...others, limiter, keyRing, newToken, maxOpenJourneys }),
     passkeyChallenges: new PasskeyChallenges({ ...others, limiter, keyRing, newToken, maxOpenJourneys }),
+    signInChallenges: new SignInChallenges({ expiringIds, keyRing, clock }),
     passkeys: passkeysOf(settings, publicUrl),
     noteRpId: (rpId: string) => noteDomain(users.secretMark, rpId),
     factorCodes: factorCodes(factorIssuer(settings, opened)),

@@ -53,6 +53,16 @@ export function expiringIdsContract({ on, onNew, assertSwept }: Cases<ExpiringId
     assert.equal(await store.has(id), true)
   })
 
+  on('lets one of many callers claim an id, on every handle', async ({ store, second, clock, inSeconds, atOnce }) => {
+    const id = randomUUID()
+    const won = await atOnce(range(callers), (one) => one.claim(id, inSeconds(60)))
+    assert.equal(won.filter((isFirst) => isFirst).length, 1)
+    assert.deepEqual([await store.claim(id, inSeconds(60)), await second.claim(id, inSeconds(60))], [false, false])
+    assert.equal(await second.has(id), true)
+    clock.advance(60)
+    assert.equal(await second.has(id), false)
+  })
+
   onNew('lists the live ids in their order, page by page', async ({ store, clock, inSeconds }) => {
     const until = inSeconds(120)
     const ids = ['b', 'a:2', 'a', 'B', 'ä'].map((id) => `${id} ${randomUUID()}`)

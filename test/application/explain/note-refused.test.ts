@@ -128,7 +128,7 @@ describe('a refused login', () => {
 
   it('by a passkey leaves a note for the user that it names', async () => {
     const { factors } = await withUser({ factors: someFactors() })
-    const challenge = await site.ports.passkeyChallenges.open({ type: 'sign_in', browser: null }, null)
+    const challenge = site.ports.signInChallenges.open(null)
     const response = { id: 'x', response: { clientDataJSON: clientData(challenge), userHandle: factors.passkeyHandle } }
     const login = { response: response as never, backend: site.backends[0], requestId } // safe: it is refused
     expect(await faultOf(site.logInByPasskey.execute(login))).to.deep.include({ code: 'PASSKEY_REFUSED' })

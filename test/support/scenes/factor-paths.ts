@@ -481,7 +481,7 @@ export class FactorWorld {
     const authenticator = this.#authenticators[by]
     if (authenticator === null) return false
     for (const backend of this.#site.backends) {
-      const options = await this.#site.beginPasskeyLogin.execute({ browser: null, client: null })
+      const options = this.#site.beginPasskeyLogin.execute({ browser: null })
       const response = authenticator.get(options) as PasskeyResponse // safe: it is what browsers send
       const answer = { response, backend, requestId: this.#requestId }
       await this.#take(by, backend, await this.#site.logInByPasskey.execute(answer))

@@ -96,9 +96,9 @@ export function secondFactorRouter({ name, transport }: Pick<HttpBackend, 'name'
         ownOriginsOnly: transport.isAmbient,
         replies: { 200: { description: 'For `navigator.credentials.get`', body: OptionsSchema } },
         refusals: ['PASSKEYS_NOT_AVAILABLE'],
-        async handle({ caller, cookie }, { beginPasskeyLogin, browserCookie }: Use) {
+        async handle({ cookie }, { beginPasskeyLogin, browserCookie }: Use) {
           const browser = transport.isAmbient ? browserCookie.of(cookie) : null
-          const { challenge, rpId } = await beginPasskeyLogin.execute({ browser, client: caller.client })
+          const { challenge, rpId } = beginPasskeyLogin.execute({ browser })
           const body = { challenge, rpId, timeout: passkeyMilliseconds, userVerification: 'required' }
           const reply = { status: 200, body }
           return browser === null ? reply : browserCookie.addTo(reply, browser)

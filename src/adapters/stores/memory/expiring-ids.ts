@@ -10,6 +10,12 @@ export function memoryExpiringIds(clock: () => Date): ExpiringIds {
       if (known === undefined || known < until) ends.set(id, until)
     },
 
+    async claim(id, until) {
+      if (ends.has(id)) return false
+      ends.set(id, until)
+      return true
+    },
+
     async has(id) {
       const until = ends.get(id)
       return until !== undefined && until > clock()

@@ -2,12 +2,23 @@ import type { ExpiringIds } from '../../../application/ports/stores/expiring-ids
 import type { Connection } from './connection/connection.ts'
 import { type ExpiringDocument, literal } from './documents.ts'
 
-export function mongoExpiringIds({ expiringIds, now, run, upsert, page, sweep }: Connection): ExpiringIds {
+export function mongoExpiringIds({ expiringIds, now, run, upsert, isDuplicate, page, sweep }: Connection): ExpiringIds {
   return {
     add: (id, until) =>
       run(() =>
         upsert(() => expiringIds.updateOne({ _id: literal(id) }, { $max: { expiresAt: until } }, { upsert: true })),
       ),
+
+    claim: (id, until) =>
+      run(async () => {
+        try {
+          await expiringIds.insertOne({ _id: id, expiresAt: until })
+          return true
+        } catch (error) {
+          if (!isDuplicate(error)) throw error
+          return false
+        }
+      }),
 
     has: (id) => run(async () => (await expiringIds.findOne({ _id: literal(id), expiresAt: { $gt: now() } })) !== null),
 

@@ -7,6 +7,7 @@ const add = `
 const addAll = `
   INSERT INTO @expiring_ids AS known (id, expires_at) SELECT * FROM unnest($1::text[], $2::timestamptz[])
   ON CONFLICT (id) DO UPDATE SET expires_at = greatest(known.expires_at, excluded.expires_at)`
+const claim = 'INSERT INTO @expiring_ids (id, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING 1'
 const behind = `
   SELECT id, expires_at AS until FROM @expiring_ids WHERE id > $1 AND expires_at > $2 ORDER BY id LIMIT $3`
 
@@ -18,6 +19,10 @@ export function postgresExpiringIds({ all, one, change, sweep, now }: Connection
 
     async addAll(ids) {
       await change(addAll, [ids.map(({ id }) => id), ids.map(({ until }) => until)])
+    },
+
+    async claim(id, until) {
+      return (await one(claim, [id, until])) !== undefined
     },
 
     async has(id) {

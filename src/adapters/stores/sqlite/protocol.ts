@@ -14,7 +14,7 @@ export interface Writes {
   readonly users: Required<Pick<UserStore, 'insert' | 'insertAll' | 'replace' | 'remove'>>
   readonly outbox: Omit<Outbox, 'nextDue' | 'list' | 'count' | 'countBySink'>
   readonly tokenRequests: Omit<TokenRequests, 'list' | 'count'>
-  readonly expiringIds: Required<Pick<ExpiringIds, 'add' | 'addAll' | 'sweep'>>
+  readonly expiringIds: Required<Pick<ExpiringIds, 'add' | 'addAll' | 'claim' | 'sweep'>>
   readonly tokens: Pick<TokenStore, 'put' | 'remove' | 'removeAllOf' | 'sweep'>
   readonly oauthStates: OAuthStateStore
   readonly sessions: Required<Pick<SessionStore, 'put' | 'putAll' | 'recordUse' | 'remove' | 'removeAllOf' | 'sweep'>>
@@ -55,7 +55,7 @@ export const writeMethods: { readonly [S in keyof Writes]: { readonly [M in keyo
     discard: true,
     sweepDead: true,
   },
-  expiringIds: { add: true, addAll: true, sweep: true },
+  expiringIds: { add: true, addAll: true, claim: true, sweep: true },
   tokens: { put: true, remove: true, removeAllOf: true, sweep: true },
   oauthStates: { put: true, take: true, sweep: true },
   sessions: { put: true, putAll: true, recordUse: true, remove: true, removeAllOf: true, sweep: true },

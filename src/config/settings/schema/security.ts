@@ -140,7 +140,7 @@ export const security = Type.Object({
     maximum: 1_000_000,
     default: 10_000,
     description:
-      'Limit of open sign-ins at OAuth providers and by passkeys. Above it, a new one gets 503 with `Retry-After`. Codes of apps and challenges for second factors have as many places again. One client may have a quarter (`docs/limits.md`).',
+      'Limit of open sign-ins at OAuth providers. Above it, a new one gets 503 with `Retry-After`. Codes of apps and challenges for second factors have as many places again. One client may have a quarter (`docs/limits.md`).',
   }),
 })
 

@@ -13,6 +13,11 @@ export function expiringIdWrites(sql: Statements): InThread<Writes['expiringIds'
   return {
     add: (_now, id, until) => add(id, until),
 
+    claim(_now, id, until) {
+      const put = 'INSERT INTO expiring_ids (id, expires_at) VALUES (?, ?) ON CONFLICT DO NOTHING'
+      return sql<[string, number]>(put).run(id, until.getTime()).changes === 1
+    },
+
     addAll(_now, ids) {
       for (const { id, until } of ids) add(id, until)
     },
