@@ -26,6 +26,12 @@ COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/bin bin
 COPY --from=build /app/dist dist
 COPY --from=build /app/examples/browser examples/browser
+# The compile cache: Node names it after the user, so one run as `node` fills it. Nobody but root changes it afterwards.
+RUN install --directory --owner=node dist/.compile-cache \
+    && PORTCULLIS_DATA_FOLDER=/tmp/first-run runuser -u node -- timeout --preserve-status 20 node dist/portcullis.js serve \
+    && rm -r /tmp/first-run \
+    && chown -R root:root dist/.compile-cache \
+    && chmod -R a+rX dist/.compile-cache
 USER node
 EXPOSE 3000
 # A port that only the settings file names is not known here.

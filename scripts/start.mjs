@@ -1,9 +1,11 @@
 // npm start: installs and builds missing parts, then serves in this process, so that signals reach it.
 import { existsSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { build, install, requireNode, root } from './prepare.mjs'
 
+process.env.UV_THREADPOOL_SIZE ??= `${Math.max(4, availableParallelism() + 2)}` // as in src/cli/portcullis.ts
 requireNode()
 install()
 await build()

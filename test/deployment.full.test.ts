@@ -285,6 +285,13 @@ describe('the Dockerfile', () => {
     expect(wordsOf(runtime.at(-1) ?? '')).to.deep.equal(['node', 'dist/portcullis.js', 'serve'])
   })
 
+  it('fills the compile cache as the user that serves, who cannot change it afterwards', () => {
+    const filled = runtime.findIndex((line) => line.includes('runuser -u node -- timeout'))
+    expect(runtime[filled]).to.match(/ serve && .*chown -R root:root dist\/\.compile-cache && chmod -R a\+rX /)
+    expect(filled).to.be.above(runtime.findLastIndex((line) => line.startsWith('COPY ')))
+    expect(filled).to.be.below(runtime.indexOf('USER node'))
+  })
+
   it('checks that the process is alive, on the port of the settings', async () => {
     const check = wordsOf(runtime.find((line) => line.startsWith('HEALTHCHECK ')) ?? '')
     const service = await startTestService({ PORTCULLIS_STORES__USERS__KIND: 'memory' })
