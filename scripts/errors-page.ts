@@ -104,7 +104,8 @@ If the body has another content type than the route takes, \`ctx.reason\` names 
 | \`int_parsing\`, \`datetime_parsing\` | A parameter of the query is not a whole number, or no date or time. Or \`until\` in a body is no time, or has no time zone |
 | \`int_type\`, \`float_type\`, \`date_parsing\` | A field of your own, or a member of a search, has another type |
 | \`enum\` | The value is none of the options, which \`ctx.expected\` lists |
-| \`string_too_short\`, \`string_too_long\`, \`too_long\`, \`greater_than_equal\`, \`less_than_equal\` | A field of your own is outside its limits |
+| \`literal_error\` | A [box that must be ticked](fields.md#a-box-that-must-be-ticked) is \`false\` |
+| \`string_too_short\`, \`string_too_long\`, \`too_short\`, \`too_long\`, \`greater_than_equal\`, \`less_than_equal\` | A field of your own is outside its limits |
 | \`extra_forbidden\` | The field is not declared, or users may not write it (\`users.unknownFields: refuse\`). Or the parameter of a search is unknown |
 | \`model_attributes_type\` | The body is not a JSON object, or its type is not \`application/json\` |
 | \`json_invalid\` | The JSON is malformed. \`loc[1]\` is the position of the fault if it is known, otherwise 0 |

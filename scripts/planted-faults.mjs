@@ -14,7 +14,7 @@ import { requireNode, root } from './prepare.mjs'
  */
 
 const copied = ['package.json', 'tsconfig.json', '.mocharc.json', 'bin', 'src', 'test', 'scripts']
-const shared = ['node_modules', '.cache', 'examples', 'dist']
+const shared = ['node_modules', '.cache', 'examples', 'dist', 'deploy', 'docs']
 const limitMilliseconds = 180_000
 
 requireNode()

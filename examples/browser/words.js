@@ -44,6 +44,7 @@ const sayings = {
 /** The message for each `type` of an item of a 422. */
 const faults = {
   missing: 'Please fill this in.',
+  literal_error: 'Please tick this box.',
   value_error: 'This is not a valid email address.',
 }
 

@@ -18,9 +18,12 @@ export interface Field {
   readonly title: Readonly<Record<string, string>>
   /** The only texts; `null` if any may be given. */
   readonly options: readonly string[] | null
+  /** A box that people must tick: `false` is no value. */
+  readonly mustBeTrue: boolean
   /** In characters, of a text or of each item of a list. */
   readonly minLength: number
   readonly maxLength: number
+  readonly minItems: number
   readonly maxItems: number
   readonly minimum: number
   readonly maximum: number
@@ -69,6 +72,9 @@ export function faultOf(field: Field, value: unknown): OwnFieldFault | null {
   const wrongKind = fault(field, type, msg)
   switch (field.type) {
     case 'boolean':
+      if (value === false && field.mustBeTrue) {
+        return fault(field, 'literal_error', 'Input should be True', { expected: 'True' })
+      }
       return typeof value === 'boolean' ? null : wrongKind
     case 'number':
     case 'integer': {
@@ -96,7 +102,11 @@ function faultOfSize(field: Field, value: number): OwnFieldFault | null {
 }
 
 function faultOfList(field: Field, list: readonly unknown[]): OwnFieldFault | null {
-  const { maxItems } = field
+  const { minItems, maxItems } = field
+  if (list.length < minItems) {
+    const msg = `List should have at least ${minItems} item after validation, not ${list.length}`
+    return fault(field, 'too_short', msg, { field_type: 'List', min_length: minItems, actual_length: list.length })
+  }
   if (list.length > maxItems) {
     const msg = `List should have at most ${maxItems} items after validation, not ${list.length}`
     return fault(field, 'too_long', msg, { field_type: 'List', max_length: maxItems, actual_length: list.length })

@@ -130,9 +130,15 @@ describe('the pages at /account', () => {
     const text = { type: 'string' }
     const secret = { ...text, private: true, title: { en: 'Secret' } }
     const hidden = { hidden_a: secret, hidden_b: { ...secret, readOnly: true } }
-    const all = await page({ city: text, plan: { ...text, readOnly: true }, ...hidden })
-    expect([...all.matchAll(/data-field="(\w+)"/g)].map(([, name]) => name)).to.deep.equal(['city'])
+    const title = { en: 'I accept the [<b>terms</b>](https://a.example/t?a=1&b=2) and the [rules](/rules)' }
+    const terms = { type: 'boolean', enum: [true], title }
+    const all = await page({ city: text, terms, plan: { ...text, readOnly: true }, ...hidden })
+    expect([...all.matchAll(/data-field="(\w+)"/g)].map(([, name]) => name)).to.deep.equal(['city', 'terms'])
     expect([...all.matchAll(/data-shown="(\w+)"/g)].map(([, name]) => name)).to.deep.equal(['plan'])
+    const tab = 'target="_blank" rel="noopener"'
+    expect(all).to.include(
+      `>I accept the <a href="https://a.example/t?a=1&amp;b=2" ${tab}>&lt;b&gt;terms&lt;/b&gt;</a> and the <a href="/rules" ${tab}>rules</a></label>`,
+    )
     expect(all).to.not.match(/Secret|hidden_/)
     expect(await page(hidden)).to.not.include('details-heading')
   })

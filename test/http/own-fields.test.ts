@@ -223,11 +223,41 @@ describe('fields of the deployer’s own', () => {
     expect(lines).to.have.length(1)
   })
 
-  it('that nobody declares are refused, if the settings say so', async () => {
-    const strict = await startTestService({}, withSettings({ fields, unknownFields: 'refuse' }))
+  it('that nobody declares, boxes that are not ticked and empty lists are refused, if the settings say so', async () => {
+    const required = {
+      terms: { type: 'boolean', enum: [true], atRegistration: 'required' },
+      rules: { type: 'boolean', enum: [true] },
+      topics: { type: 'array', atRegistration: 'required' },
+    }
+    const strict = await startTestService(
+      {},
+      withSettings({ fields: { ...fields, ...required }, unknownFields: 'refuse' }),
+    )
+    const given = { first_name: 'Ada', terms: true, topics: ['a'] }
     try {
+      const unticked = (name: string) => fault('literal_error', name, 'Input should be True', { expected: 'True' })
+      const none = fault('too_short', 'topics', 'List should have at least 1 item after validation, not 0', {
+        field_type: 'List',
+        min_length: 1,
+        actual_length: 0,
+      })
+      expect(seen(await post({ ...given, terms: false, rules: false, topics: [] }, strict.url))).to.deep.equal(
+        invalid(unticked('terms'), unticked('rules'), none),
+      )
+      const without = await post({ first_name: 'Ada' }, strict.url)
+      expect(seen(without)).to.deep.equal(invalid(missing('terms'), missing('topics')))
+      const email = anAddress()
+      expect((await post({ ...given, email }, strict.url)).body).to.include({ terms: true, rules: null })
+      const bearer = await logIn(strict.url, email)
+      const withdrawn = await call(strict.url, 'PATCH', '/users/me', { bearer, json: { terms: false } })
+      expect(seen(withdrawn)).to.deep.equal(invalid(unticked('terms')))
+      const openapi = await call(strict.url, 'GET', '/openapi.json')
+      expect(JSON.stringify(openapi.body))
+        .to.include('"terms":{"type":"boolean","enum":[true]}')
+        .and.include('"rules":{"type":["boolean","null"],"enum":[true,null]}')
+
       const extra = (name: string) => fault('extra_forbidden', name, 'Extra inputs are not permitted')
-      const answer = await post({ first_name: 'Ada', nickname: 'a', role: 'admin' }, strict.url)
+      const answer = await post({ ...given, nickname: 'a', role: 'admin' }, strict.url)
       expect(seen(answer)).to.deep.equal(invalid(extra('nickname'), extra('role')))
     } finally {
       await strict.stop()

@@ -55,4 +55,20 @@ export default [
     replacement: '[...fields]',
     tests: ['test/http/account-pages.test.ts'],
   },
+  {
+    title: 'a registration takes a box that is not ticked',
+    file: 'src/domain/field.ts',
+    text: 'if (value === false && field.mustBeTrue) {',
+    replacement: 'if (false) {',
+    tests: ['test/http/own-fields.test.ts'],
+    only: 'boxes that are not ticked',
+  },
+  {
+    title: 'a link of a title leads to a script',
+    file: 'src/lib/linked-text.ts',
+    text: "address.startsWith('https://') && URL.canParse(address)",
+    replacement: 'URL.canParse(address)',
+    tests: ['test/adapters/fields/declared-fields.test.ts'],
+    only: 'a link to a script',
+  },
 ]

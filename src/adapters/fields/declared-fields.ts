@@ -1,5 +1,6 @@
 import { type Field, type FieldValue, faultOf, type Pattern } from '../../domain/field.ts'
 import type { FieldRules } from '../../domain/fields.ts'
+import { isLinkAddress, partsOf } from '../../lib/linked-text.ts'
 import type { FieldSettings } from './field-schema.ts'
 import { linearPattern } from './linear-pattern.ts'
 import { type LoginBackends, loginFieldsOf } from './login-field.ts'
@@ -68,6 +69,14 @@ export function* objectionsToFields(fields: Settings['fields']): Generator<Objec
 function* objectionsToField(name: string, given: FieldSettings): Generator<Objection> {
   const { type, readOnly, claim, unique, atRegistration } = given
   for (const keyword of foreignTo(given)) yield [keyword, `must not be given: ${type} has no ${keyword}`]
+  yield* objectionsToTitles(given)
+  if (type === 'boolean' && given.enum !== undefined && !mustBeTrue(given)) {
+    yield ['enum', 'can only be [true] for a boolean: a box that people must tick']
+  }
+  if (type === 'string' && given.enum?.includes(true)) yield ['enum', 'can only have texts: [true] is for a boolean']
+  if (mustBeTrue(given) && given.default !== undefined) {
+    yield ['default', 'excludes enum: [true], because nobody would have ticked the box']
+  }
   if (claim && !readOnly) yield ['claim', 'needs readOnly, because users must not choose their own claims']
   if (claim && given.private) yield ['claim', 'excludes private, because users can read their tokens']
   if (readOnly && atRegistration === 'required') {
@@ -101,6 +110,19 @@ function* objectionsToField(name: string, given: FieldSettings): Generator<Objec
   if (found !== null) yield ['default', `does not fit: ${found.msg}`]
 }
 
+function* objectionsToTitles({ title }: FieldSettings): Generator<Objection> {
+  for (const [language, text] of Object.entries(title)) {
+    const wrong = partsOf(text).find(({ address }) => address !== null && !isLinkAddress(address))
+    if (wrong !== undefined) {
+      yield [`title.${language}`, `links to ${wrong.address}: a link has an https address, or a path such as /terms`]
+    }
+  }
+}
+
+function mustBeTrue({ type, enum: options }: FieldSettings): boolean {
+  return type === 'boolean' && options?.length === 1 && options[0] === true
+}
+
 /** The given keywords that the type of a field does not have. */
 function foreignTo(given: FieldSettings): string[] {
   const isText = given.type === 'string' && given.format === undefined
@@ -108,7 +130,7 @@ function foreignTo(given: FieldSettings): string[] {
   const { enum: options, pattern, minimum, maximum, items } = given
   return [
     ...(given.format !== undefined && given.type !== 'string' ? ['format'] : []),
-    ...(!isText && options !== undefined ? ['enum'] : []),
+    ...(!isText && given.type !== 'boolean' && options !== undefined ? ['enum'] : []),
     ...(!isText && pattern !== undefined ? ['pattern'] : []),
     ...(!isText && given.minLength !== 0 ? ['minLength'] : []),
     ...(!isText && given.maxLength !== 255 ? ['maxLength'] : []),
@@ -135,10 +157,13 @@ function fieldOf(name: string, given: FieldSettings, pattern: Pattern | null): F
     name,
     type: type === 'array' ? 'list' : format === 'date' ? 'date' : type,
     title: given.title,
-    options: texts.enum ?? null,
+    options: type === 'boolean' ? null : (texts.enum?.map(String) ?? null),
+    mustBeTrue: mustBeTrue(given),
     // An empty text gives no value.
     minLength: Math.max(texts.minLength ?? 0, isText && given.atRegistration === 'required' ? 1 : 0),
     maxLength: texts.maxLength,
+    // An empty list gives no value, either.
+    minItems: given.atRegistration === 'required' ? 1 : 0,
     maxItems: given.maxItems,
     minimum: given.minimum ?? Number.NEGATIVE_INFINITY,
     maximum: given.maximum ?? Number.POSITIVE_INFINITY,
@@ -157,7 +182,7 @@ function fieldOf(name: string, given: FieldSettings, pattern: Pattern | null): F
 function claimBytes(name: string, given: FieldSettings): number {
   if (!given.claim) return 0
   const { enum: options, maxLength } = textsOf(given)
-  const longest = options === undefined ? 4 * maxLength : Math.max(...options.map((one) => 4 * one.length))
+  const longest = options === undefined ? 4 * maxLength : Math.max(...options.map((one) => 4 * String(one).length))
   const sizes = { string: longest, array: longest * given.maxItems, number: 24, integer: 24, boolean: 5 }
   return name.length + 4 + (given.format === 'date' ? 12 : sizes[given.type])
 }

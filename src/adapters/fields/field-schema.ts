@@ -44,6 +44,15 @@ const ofTexts = {
   }),
 }
 
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== '' && value.length <= 255
+
+const option = Type.Unsafe<string | true>(
+  Type.Refine(
+    Type.Unknown({ expects: 'a text of 1 to 255 characters, or true' }),
+    (value) => value === true || isText(value),
+  ),
+)
+
 /** Words of other libraries for forms, with ours. */
 const hints = {
   label: 'write title: { "en": "First name" }',
@@ -63,9 +72,10 @@ export const fieldSchema = Type.Object(
       Type.String({ pattern: '^[a-z]{2,8}(-[A-Za-z0-9]{1,8}){0,3}$' }),
       Type.String({
         minLength: 1,
-        maxLength: 100,
-        expects: 'a title of at most 100 characters',
-        description: 'Title for people, by language: `{ "en": "First name", "de": "Vorname" }`.',
+        maxLength: 500,
+        expects: 'a title of at most 500 characters',
+        description:
+          'Title for people, by language: `{ "en": "First name", "de": "Vorname" }`. It may have links: `I accept the [terms](https://example.com/terms)`.',
       }),
       { default: {}, expects: 'the tag of a language, such as en', textIs: 'en' },
     ),
@@ -73,6 +83,16 @@ export const fieldSchema = Type.Object(
       Type.Enum(['date'], { otherwise: 'none', description: '`date`: a text such as `2024-12-31` (RFC 3339).' }),
     ),
     ...ofTexts,
+    enum: Type.Optional(
+      Type.Array(option, {
+        minItems: 1,
+        maxItems: mostOptions,
+        uniqueItems: true,
+        expects: `a list of 1 to ${mostOptions} different texts, or [true] for a boolean`,
+        otherwise: 'any value',
+        description: 'The only texts. `[true]` for a boolean: a box that people must tick.',
+      }),
+    ),
     minimum: number('Smallest number.'),
     maximum: number('Largest number.'),
     items: Type.Object({

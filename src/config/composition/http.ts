@@ -53,6 +53,7 @@ import type { Authenticated } from '../../application/sign-in/authenticate.ts'
 import type { FieldRules } from '../../domain/fields.ts'
 import { basePathOf } from '../../lib/base-path.ts'
 import { brandOf } from '../../lib/brand.ts'
+import { withoutLinks } from '../../lib/linked-text.ts'
 import { leadsToLoopback } from '../../lib/loopback.ts'
 import { version } from '../../lib/version.ts'
 import { postsCallback } from '../plugins/providers.ts'
@@ -366,7 +367,7 @@ function tryConfig(settings: Settings, { fields }: FieldRules, publicUrl: string
     docs: docsPathOf(settings),
     requiredFields: [...fields.values()]
       .filter(({ atRegistration }) => atRegistration === 'required')
-      .map(({ name, title, type, options }) => ({ name, title: title.en ?? name, type, options })),
+      .map(({ name, title, type, options }) => ({ name, title: withoutLinks(title.en ?? name), type, options })),
     routers: Object.fromEntries(
       Object.entries(routers).map(([name, router]) => [name, router.enabled ? router.prefix : null]),
     ),

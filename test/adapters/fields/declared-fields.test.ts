@@ -7,6 +7,7 @@ import { settingsFolder } from '../../support/services/settings.ts'
 describe('declared fields', () => {
   const folder = settingsFolder()
   const text = { type: 'string' }
+  const box = { type: 'boolean', enum: [true] }
   const faultsOf = (fields: object, others: object = {}) => folder.faults({ ...others, users: { fields } })
 
   const wrong: readonly (readonly [title: string, fields: object, path: string, words: string])[] = [
@@ -48,6 +49,13 @@ describe('declared fields', () => {
     ['a unique default', { a: { ...text, unique: true, default: 'x' } }, 'a.default', 'excludes unique'],
     ['a default that does not fit', { a: { type: 'integer', default: '7' } }, 'a.default', 'a valid integer'],
     ['a keyword of another type', { a: { type: 'boolean', pattern: 'x' } }, 'a.pattern', 'boolean has no pattern'],
+    ['a box that nobody may tick', { a: { type: 'boolean', enum: [false] } }, 'a.enum', 'texts, or [true]'],
+    ['a boolean of texts', { a: { type: 'boolean', enum: ['yes'] } }, 'a.enum', 'can only be [true]'],
+    ['a text that is true', { a: { ...text, enum: ['a', true] } }, 'a.enum', 'can only have texts'],
+    ['a box ticked by default', { a: { ...box, default: true } }, 'a.default', 'nobody would have ticked'],
+    ['a link to a script', { a: { ...box, title: '[a](javascript:b)' } }, 'a.title.en', 'links to javascript:b'],
+    ['a link without TLS', { a: { ...box, title: '[a](http://b.example)' } }, 'a.title.en', 'an https address'],
+    ['a link to a path of a foreign host', { a: { ...box, title: '[a](//b.example)' } }, 'a.title.en', 'links to //b'],
     ['a pattern with a look-ahead', { a: { ...text, pattern: '^(?=x)y' } }, 'a.pattern', 'without look-around'],
     ['a pattern with a back-reference', { a: { ...text, pattern: '(a)\\1' } }, 'a.pattern', 'back-references'],
     ['a pattern of RE2 alone', { a: { ...text, pattern: '[[:alpha:]]' } }, 'a.pattern', 'that RE2 and browsers have'],

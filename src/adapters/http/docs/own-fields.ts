@@ -90,7 +90,7 @@ function extended(
 }
 
 function schemaOf(field: Field, isNullable: boolean): object {
-  const { type, title, minimum, maximum, maxItems, isPrivate } = field
+  const { type, title, minimum, maximum, minItems, maxItems, mustBeTrue, isPrivate } = field
   const of = (name: string) => ({ type: isNullable ? [name, 'null'] : name })
   const description = [title.en ?? Object.values(title)[0], ...(isPrivate ? ['For superusers alone'] : [])].filter(
     Boolean,
@@ -98,7 +98,7 @@ function schemaOf(field: Field, isNullable: boolean): object {
   const about = description.length === 0 ? {} : { description: description.join('. ') }
   switch (type) {
     case 'boolean':
-      return { ...of('boolean'), ...about }
+      return { ...of('boolean'), ...(mustBeTrue && { enum: isNullable ? [true, null] : [true] }), ...about }
     case 'number':
     case 'integer':
       return {
@@ -112,7 +112,13 @@ function schemaOf(field: Field, isNullable: boolean): object {
     case 'string':
       return { ...of('string'), ...textsOf(field, isNullable), ...about }
     case 'list':
-      return { ...of('array'), items: { type: 'string', ...textsOf(field, false) }, maxItems, ...about }
+      return {
+        ...of('array'),
+        items: { type: 'string', ...textsOf(field, false) },
+        ...(minItems > 0 && { minItems }),
+        maxItems,
+        ...about,
+      }
   }
 }
 

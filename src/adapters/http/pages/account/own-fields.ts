@@ -1,12 +1,27 @@
 import type { Field } from '../../../../domain/field.ts'
 import { doors, isTaken } from '../../../../domain/fields.ts'
+import { partsOf, withoutLinks } from '../../../../lib/linked-text.ts'
 import { type Html, html } from '../html.ts'
 import { form } from './form.ts'
 import type { Texts } from './texts/en.ts'
 
-/** The name of a field in the language of the page. */
-export function titleOf({ name, title }: Pick<Field, 'name' | 'title'>, { language }: Pick<Texts, 'language'>): string {
+type Titled = Pick<Field, 'name' | 'title'>
+type Language = Pick<Texts, 'language'>
+
+/** The name of a field in the language of the page, without its links. */
+export function titleOf(field: Titled, language: Language): string {
+  return withoutLinks(writtenTitle(field, language))
+}
+
+function writtenTitle({ name, title }: Titled, { language }: Language): string {
   return title[language] ?? title.en ?? Object.values(title)[0] ?? name
+}
+
+/** The links open in a new tab, so that the form keeps its values. */
+function linkedTitle(field: Titled, language: Language): Html[] {
+  return partsOf(writtenTitle(field, language)).map(({ text, address }) =>
+    address === null ? html`${text}` : html`<a href="${address}" target="_blank" rel="noopener">${text}</a>`,
+  )
 }
 
 /** The inputs of the fields that a registration takes. */
@@ -33,7 +48,7 @@ ${read.map((field) => shownRow(field, texts))}
 
 function shownRow(field: Field, texts: Texts): Html {
   const value = html`<span data-shown="${field.name}" data-type="${field.type}"></span>`
-  return html`<li><div><p class="hint">${titleOf(field, texts)}</p>${value}</div></li>`
+  return html`<li><div><p class="hint">${linkedTitle(field, texts)}</p>${value}</div></li>`
 }
 
 /** A longer text gets an input of several lines. */
@@ -49,9 +64,11 @@ function ownInput(field: Field, texts: Texts): Html {
   const isBox = type === 'boolean'
   const hint = type === 'list' ? listHint(field, texts) : null
   const mark = isRequired || isBox ? null : html` <span class="optional">${texts.ownFields.optional}</span>`
-  const label = html`<label for="${id}"${isBox ? html` class="choice"` : null}>${titleOf(field, texts)}${mark}</label>`
+  const label = html`<label for="${id}"${isBox ? html` class="choice"` : null}>${linkedTitle(field, texts)}${mark}</label>`
+  // A box that nobody has to tick gives no value while it is empty, because `false` would be refused.
+  const emptyIsNone = field.mustBeTrue && !isRequired
   const described = hint === null ? `${id}-fault` : `${id}-hint ${id}-fault`
-  const common = html` id="${id}" data-field="${name}" data-type="${type}" aria-describedby="${described}"${isRequired ? html` data-required` : null}${isRequired && !isBox ? ' required' : null}`
+  const common = html` id="${id}" data-field="${name}" data-type="${type}" aria-describedby="${described}"${isRequired ? html` data-required` : null}${isRequired && !isBox ? ' required' : null}${emptyIsNone ? html` data-empty-is-none` : null}`
   const initial = field.default === null ? '' : String(field.default)
   const input = (): Html => {
     if (options !== null && type === 'string') {

@@ -20,7 +20,8 @@ function typedValue(input: Input): unknown {
   if (input.validity.badInput) return ''
   switch (dataset.type) {
     case 'boolean':
-      return input instanceof HTMLInputElement && input.checked
+      if (input instanceof HTMLInputElement && input.checked) return true
+      return dataset.emptyIsNone === undefined ? false : null
     case 'list': {
       const lines = value.split('\n').map((line) => line.trim())
       const items = lines.filter((line) => line !== '')

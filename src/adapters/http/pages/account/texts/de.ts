@@ -266,6 +266,7 @@ export const de: Texts = {
       string_type: 'Bitte füllen Sie dieses Feld aus.',
       list_type: 'Bitte füllen Sie dieses Feld aus.',
       enum: 'Bitte wählen Sie einen der Werte.',
+      literal_error: 'Bitte kreuzen Sie dieses Feld an.',
       date_parsing: 'Bitte geben Sie ein vollständiges Datum ein.',
       int_type: 'Bitte geben Sie eine ganze Zahl ein.',
       float_type: 'Bitte geben Sie eine Zahl ein.',

@@ -265,6 +265,7 @@ export const en = {
       string_type: 'Please fill this in.',
       list_type: 'Please fill this in.',
       enum: 'Please choose one of the values.',
+      literal_error: 'Please tick this box.',
       date_parsing: 'Please enter a whole date.',
       int_type: 'Please enter a whole number.',
       float_type: 'Please enter a number.',
