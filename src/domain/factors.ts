@@ -12,6 +12,11 @@ export interface Factors {
   readonly recovery: RecoveryCodes | null
   /** When all of them go, in milliseconds since 1970, for a user who has lost them. `null`: nobody has asked for this. */
   readonly resetAt: number | null
+  /**
+   * The address was not verified when the first of them was added, so they may be those of somebody who has registered the address of
+   * another person. The owner's reset by mail removes them. Absent: it was, or the user has verified it since in a login with them.
+   */
+  readonly isUnverified?: true
   /** The `sid` of the login that added the first factor: it has shown both. Absent after an import. */
   readonly enrolledSid?: string
 }
@@ -62,6 +67,13 @@ export function levelOf({ methods }: { readonly methods: readonly string[] }): 1
 
 export const hasFactor = ({ factors }: { readonly factors: Factors }): boolean =>
   factors.totp !== null || factors.passkeys.length > 0
+
+/** `user` without factors that were added before the address was verified; `null` if it has none of these. */
+export function withoutUnverified<Owner extends { readonly factors: Factors; readonly fields: UserFields }>(
+  user: Owner,
+): Owner | null {
+  return user.factors.isUnverified ? withFactors(user, noFactors) : null
+}
 
 /** When the oldest factor was added, which also names this set of factors: one that is added after a reset has another time. */
 export const factorsSince = ({ totp, passkeys }: Factors): number =>

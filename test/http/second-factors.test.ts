@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'chai'
 import { decodeJwt } from 'jose'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
@@ -15,7 +16,7 @@ import {
 import { call, goodPassword, logIn, register } from '../support/http/client.ts'
 import { tokenOf } from '../support/scenes/app-sign-in.ts'
 import { challenged, codeOf, type Enrolled, enrolFactor, enrolled, prove } from '../support/scenes/factors.ts'
-import { resetToken } from '../support/scenes/one-time-tokens.ts'
+import { resetToken, verifyToken } from '../support/scenes/one-time-tokens.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
 
 const wrong = refused(400, 'SECOND_FACTOR_REFUSED')
@@ -241,16 +242,59 @@ describe('second factors', () => {
     expect(await logIn(url, user.email)).to.match(/^ey/)
   })
 
-  it('stay when the password is reset, and the reset logs nobody in', async () => {
-    const user = await enrol()
-    const { challenge } = await challenged(url, user.email)
-    const token = await resetToken(service, user.email)
-    const password = 'quite another pass phrase'
+  const verify = async (email: string, bearer?: string) => {
+    const json = { token: await verifyToken(service, email) }
+    const answer = await call(url, 'POST', '/auth/verify', bearer === undefined ? { json } : { json, bearer })
+    expect(answer.status).to.equal(200)
+  }
+  const password = 'quite another pass phrase'
+  const reset = async (email: string) => {
+    const token = await resetToken(service, email)
     const answer = await call(url, 'POST', '/auth/reset-password', { json: { token, password } })
     expect(answer.status).to.equal(200)
-    expect(cookiesOf(answer), 'a device cookie would give guesses of its own').to.deep.equal([])
-    expect(seen(await prove(url, { challenge, code: codeFor(user) }))).to.deep.equal(wrong)
-    const login = await call(url, 'POST', '/auth/jwt/login', { form: { username: user.email, password } })
-    expect(login.body).to.have.nested.property('detail.code', 'LOGIN_SECOND_FACTOR_REQUIRED')
+    const login = await call(url, 'POST', '/auth/jwt/login', { form: { username: email, password } })
+    return { answer, login }
+  }
+
+  for (const [when, enrolVerified] of [
+    [
+      'the address was verified before',
+      async () => {
+        const email = anAddress()
+        await register(url, email)
+        await verify(email)
+        return await enrolFactor(url, email, now)
+      },
+    ],
+    [
+      'a login with them verified the address',
+      async () => {
+        const user = await enrol()
+        await verify(user.email, await finished(user))
+        return user
+      },
+    ],
+  ] as const) {
+    it(`stay when the password is reset, which logs nobody in, if ${when}`, async () => {
+      const user = await enrolVerified()
+      pass(30)
+      const { challenge } = await challenged(url, user.email)
+      const { answer, login } = await reset(user.email)
+      expect(cookiesOf(answer), 'a device cookie would give guesses of its own').to.deep.equal([])
+      expect(login.body).to.have.nested.property('detail.code', 'LOGIN_SECOND_FACTOR_REQUIRED')
+      expect(seen(await prove(url, { challenge, code: codeFor(user) }))).to.deep.equal(wrong)
+    })
+  }
+
+  it('go with a reset by mail if the address was not verified when they were added, also if its link was used since', async () => {
+    for (const isVerifiedSince of [false, true]) {
+      const { email, bearer } = await enrol()
+      if (isVerifiedSince) await verify(email)
+      const { login } = await reset(email)
+      expect(login.status).to.equal(200)
+      expect((await me(bearer)).status).to.equal(401)
+      const removed = { factor_removed: 'all' }
+      await service.event((one) => one.user.email === email && isDeepStrictEqual(one.changes, removed))
+    }
   })
 })

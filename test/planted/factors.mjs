@@ -70,6 +70,22 @@ export default [
     only: 'after a day',
   },
   {
+    title: 'a reset by mail keeps the factors of somebody who has registered the address of another person',
+    file: 'src/application/factors/recovery-codes.ts',
+    text: '...(!fresh.isVerified && { isUnverified: true as const })',
+    replacement: '...(fresh.isVerified && { isUnverified: true as const })',
+    tests: flow,
+    only: 'if the address was not verified',
+  },
+  {
+    title: 'a link that a login without the factor uses makes the factors those of the owner',
+    file: 'src/application/one-time-tokens/verify-user.ts',
+    text: 'hasShownFactor ? factors : fresh.factors',
+    replacement: 'hasShownFactor || token !== null ? factors : fresh.factors',
+    tests: flow,
+    only: 'if the address was not verified',
+  },
+  {
     title: 'a challenge takes any number of tries',
     file: challenges,
     text: 'held.tries + (isTry ? 1 : 0)',

@@ -218,7 +218,7 @@ async function fill(opened: Opened): Promise<void> {
       oauthAccounts: at < 50 ? oauthAccounts : [],
       fields:
         at === 2 ? { ...noFields, retired: { nickname: 'Ada', age: 36, tags: ['ü', 'b'], isMember: true } } : noFields,
-      factors: at === 5 ? someFactors() : noFactors,
+      factors: at === 5 ? { ...someFactors(), isUnverified: true } : noFactors,
       endedUntil: at === 3 ? new Date(now + 60_000) : null,
       imported: at === 4 ? { generation: 7, hashText: 'of the former system', digest: 'x', version: 1 } : null,
       passwordVersion: 1,

@@ -104,7 +104,9 @@ function messagesOf(call: HandlerCall, needs: Needs): Outgoing[] {
     case 'password_reset':
       return [{ name: 'passwordChanged', to, fields: { removed: false } }]
     case 'updated':
-      return wasVerified(user, call.changes) ? messagesOfChange(to, call.changes, needs) : []
+      return wasVerified(user, call.changes) || isRemovalForOwner(call.changes, context)
+        ? messagesOfChange(to, call.changes, needs)
+        : []
     // Nobody but an operator starts a reset, so it cannot fill the mailbox of a stranger.
     case 'factor_reset_started': {
       const link = linkOf('keep_factors', call.token, needs)
@@ -174,6 +176,11 @@ function fieldsOfFactors(changes: UserChanges): MessageFields | null {
 /** Whether the address before the change was verified. A new address withdraws the verification. */
 function wasVerified(user: UserView, { isVerified }: UserChanges): boolean {
   return isVerified === undefined ? user.isVerified : !isVerified
+}
+
+/** No login can remove factors in this way, so it cannot fill the mailbox of a stranger: a reset by mail, a provider or an operator did it. */
+function isRemovalForOwner({ factorRemoved }: UserChanges, { by }: HandlerCall['context']): boolean {
+  return factorRemoved === 'all' && !('sid' in by && by.sid !== null)
 }
 
 /** The token is in the fragment, which browsers send to no server and in no `Referer`. */

@@ -80,6 +80,7 @@ const factors = Type.Object({
   passkeyHandle: Type.Optional(sealed),
   recovery: orNull(Type.Object({ sealedKey: sealed, digests: Type.Array(sealed, { maxItems: 100 }) })),
   resetAt: orNull(milliseconds),
+  isUnverified: Type.Optional(Type.Literal(true)),
 })
 
 const user = Type.Object({

@@ -30,6 +30,7 @@ interface FirstFactor {
  */
 export function withFactor(fresh: User, added: Partial<Factors>, { recovery, sid, now }: FirstFactor) {
   const isFirst = !hasFactor(fresh)
-  const factors: Factors = { ...fresh.factors, ...added, resetAt: null, ...(isFirst && { recovery, enrolledSid: sid }) }
+  const first = { recovery, enrolledSid: sid, ...(!fresh.isVerified && { isUnverified: true as const }) }
+  const factors: Factors = { ...fresh.factors, ...added, resetAt: null, ...(isFirst && first) }
   return { isFirst, user: withFactors(isFirst ? endSessions(fresh, now, sid) : fresh, factors) }
 }

@@ -1,7 +1,7 @@
 import { person } from '../../domain/actor.ts'
 import type { Email } from '../../domain/email.ts'
 import { type AccountEvent, accountEvent, type EventMetadata, updatedEvent } from '../../domain/events.ts'
-import { hasFactor } from '../../domain/factors.ts'
+import { hasFactor, withoutUnverified } from '../../domain/factors.ts'
 import { withVouchedAccounts } from '../../domain/linked-accounts.ts'
 import { stands } from '../../domain/one-time-token.ts'
 import type { PasswordPolicy } from '../../domain/password.ts'
@@ -24,7 +24,7 @@ interface Needs extends MetadataNeeds, FormerNeeds {
 
 /**
  * Sets a new password for the holder of a token for a reset or of an invitation. It ends every session, and removes every link whose provider does
- * not vouch for the address, because a thief may have made it. An invitation also verifies the address. Of concurrent resets with one token, the first write wins.
+ * not vouch for the address, because a thief may have made it, and the second factors that were added before the address was verified. An invitation also verifies the address. Of concurrent resets with one token, the first write wins.
  * The token stays valid after a fault before that write.
  */
 export class ResetPassword {
@@ -54,13 +54,16 @@ export class ResetPassword {
       const { user: vouched, dropped } = withVouchedAccounts(fresh)
       const isInvited = token.purpose === 'invite'
       const isVerified = fresh.isVerified || isInvited
-      const user = { ...endSessions(withPassword(vouched, hash), clock()), isOwnerProved: true, isVerified }
+      const trusted = withoutUnverified(vouched)
+      const reset = endSessions(withPassword(trusted ?? vouched, hash), clock())
+      const user = { ...reset, isOwnerProved: true, isVerified }
       const metadata = () => eventMetadata(this.#needs, input, by)
       const events: AccountEvent[] = isInvited
         ? accepted(user, fresh, metadata)
         : [accountEvent('password_reset', user, metadata())]
       const unlinked = dropped.map((link) => updatedEvent(user, { oauthUnlinked: link }, metadata()))
-      return { type: 'replace', user, events: [...events, ...unlinked] }
+      const removed = trusted === null ? [] : [updatedEvent(user, { factorRemoved: 'all' }, metadata())]
+      return { type: 'replace', user, events: [...events, ...unlinked, ...removed] }
     })
     if (outcome.type !== 'changed') throw new Refusal('RESET_PASSWORD_BAD_TOKEN')
     await discard(this.#needs, token)

@@ -1,5 +1,6 @@
 import { person } from '../../domain/actor.ts'
 import { accountEvent, updatedEvent } from '../../domain/events.ts'
+import { levelOf } from '../../domain/factors.ts'
 import { stands } from '../../domain/one-time-token.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
@@ -18,7 +19,7 @@ interface Needs extends MetadataNeeds, FormerNeeds {
 /**
  * Marks an address as verified, because the holder of the token reads its mail: the present address, or the new one that the
  * token confirms. Within a session of the account it also marks the owner as proved, because the same person knows the
- * password. A new address always needs this session: otherwise the owner of a mistyped one could confirm it, and take the
+ * password, and as the owner of the second factors, if the login has shown one. A new address always needs this session: otherwise the owner of a mistyped one could confirm it, and take the
  * account by a reset. Without the session, the token stays valid.
  */
 export class VerifyUser {
@@ -48,7 +49,14 @@ export class VerifyUser {
       if (needsSession && !isWithinSession) throw new Refusal('UNAUTHORIZED')
       const actor = by !== null && isWithinSession ? actorOf(by) : person(fresh, null)
       const metadata = () => eventMetadata(this.#needs, input, actor)
-      const verified = { ...fresh, isVerified: true, isOwnerProved: fresh.isOwnerProved || isWithinSession }
+      const { isUnverified: _, ...factors } = fresh.factors
+      const hasShownFactor = isWithinSession && levelOf(by.credential) === 2
+      const verified = {
+        ...fresh,
+        isVerified: true,
+        isOwnerProved: fresh.isOwnerProved || isWithinSession,
+        factors: hasShownFactor ? factors : fresh.factors,
+      }
       if (newEmail !== null) {
         const user = { ...verified, email: newEmail }
         const changes = { email: newEmail, previousEmail: fresh.email, ...(!fresh.isVerified && { isVerified: true }) }

@@ -92,7 +92,7 @@ function fieldsOf({ fields: { shown, hidden, retired } }: User): ArrivingUser['f
 }
 
 /** The members in an order of their own, so that the lines of two exports are equal. */
-function factorsOf({ factors: { totp, passkeys, passkeyHandle, recovery, resetAt } }: User): Factors {
+function factorsOf({ factors: { totp, passkeys, passkeyHandle, recovery, resetAt, isUnverified } }: User): Factors {
   return {
     totp: totp && { sealedSecret: totp.sealedSecret, lastStep: totp.lastStep, addedAt: totp.addedAt },
     passkeys: passkeys.map(({ id, publicKey, counter, transports, rpId, name, addedAt }) => {
@@ -101,6 +101,7 @@ function factorsOf({ factors: { totp, passkeys, passkeyHandle, recovery, resetAt
     ...(passkeyHandle !== undefined && { passkeyHandle }),
     recovery: recovery && { sealedKey: recovery.sealedKey, digests: recovery.digests },
     resetAt,
+    ...(isUnverified && { isUnverified }),
   }
 }
 

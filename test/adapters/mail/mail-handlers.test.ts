@@ -38,6 +38,10 @@ function ownDeletion(isVerified = true, type: 'user' | 'superuser' = 'user'): Re
   return { ...call, context: { ...context, by: { type, id: call.user.id, sid: null } } } as RecordedCall // safe: as `aCall`
 }
 
+const inLogin = (call: RecordedCall): RecordedCall => {
+  const by = { type: 'user', id: call.user.id, sid: 'login' }
+  return { ...call, context: { ...call.context, by } } as RecordedCall // safe: as `aCall`
+}
 const updated = (changes: UserChanges, isVerified = true) => aCall('updated', { changes }, isVerified)
 
 describe('mail as a handler', () => {
@@ -139,6 +143,8 @@ describe('mail as a handler', () => {
       [updated({ oauthLinked: link }), [['accountLinked', ada]]],
       [updated({ oauthUnlinked: link }), [['accountUnlinked', ada]]],
       [updated({ factorAdded: 'totp' }), [['secondFactorChanged', ada]]],
+      [updated({ factorRemoved: 'all' }, false), [['secondFactorChanged', ada]]],
+      [inLogin(updated({ factorRemoved: 'all' }, false)), []],
       [updated({ recoveryCodeUsed: 2 }), [['secondFactorChanged', ada]]],
       [updated({ factorsKept: true }), [['secondFactorChanged', ada]]],
       [updated({ passkeyCounterWentBack: true }), [['secondFactorChanged', ada]]],

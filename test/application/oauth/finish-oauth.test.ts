@@ -12,11 +12,12 @@ import type { OAuthProvider } from '../../../src/application/ports/oauth-provide
 import type { UserStore } from '../../../src/application/ports/stores/user-store.ts'
 import type { Email } from '../../../src/domain/email.ts'
 import { accountEvent } from '../../../src/domain/events.ts'
+import { noFactors } from '../../../src/domain/factors.ts'
 import type { FieldRules } from '../../../src/domain/fields.ts'
 import type { UserId } from '../../../src/domain/ids.ts'
 import { Refusal } from '../../../src/domain/refusal.ts'
 import type { User } from '../../../src/domain/user.ts'
-import { aUser } from '../../../src/testing/builders.ts'
+import { aUser, someFactors } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { changeUserOf, deliveryNeeds, metadataAt, recording } from '../../support/scenes/delivery.ts'
 import { granted } from '../../support/scenes/logins.ts'
@@ -192,13 +193,13 @@ describe('FinishOAuth', () => {
 
   it('takes an account from somebody who registered the address first, although 100 events wait', async () => {
     const { users, logIn } = await scene()
-    const given = { email: identity.email, isVerified: true, isOwnerProved: false, oauthAccounts: [] }
-    const user = aUser(given)
+    const factors = { ...someFactors(), isUnverified: true as const }
+    const user = aUser({ email: identity.email, isVerified: true, isOwnerProved: false, oauthAccounts: [], factors })
     const waiting = Array.from({ length: 100 }, () => accountEvent('logged_in', user, metadataAt(new Date())))
     await users.insert(user, waiting)
     expect(await logIn()).to.equal(user.id)
     const taken = await users.find(user.id)
-    expect(taken).to.include({ passwordHash: null, isOwnerProved: true })
+    expect(taken).to.deep.include({ passwordHash: null, isOwnerProved: true, factors: noFactors })
     expect(taken?.sessions.generation).to.be.above(user.sessions.generation)
     expect(taken?.oauthAccounts.map(({ accountId }) => accountId)).to.deep.equal([identity.accountId])
   })
