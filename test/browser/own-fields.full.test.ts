@@ -15,6 +15,12 @@ const fields = {
   birthday: { type: 'string', format: 'date', title: { en: 'Birthday', de: 'Geburtstag' } },
   username: { type: 'string', unique: true, title: { en: 'Username', de: 'Benutzername' } },
   tags: { type: 'array', atRegistration: 'no', title: { en: 'Tags', de: 'Stichwörter' } },
+  terms: {
+    type: 'boolean',
+    enum: [true],
+    atRegistration: 'required',
+    title: { en: 'I accept the [terms](/docs)', de: 'Ich akzeptiere die [Bedingungen](/docs)' },
+  },
   plan: { type: 'string', default: hostile, readOnly: true, title: { en: 'Plan', de: `Tarif ${hostile}` } },
   until_day: { type: 'string', format: 'date', default: '2030-02-01', readOnly: true },
   answer: { type: 'string', private: true, atRegistration: 'no', title: { en: 'Secret', de: 'Geheim' } },
@@ -27,23 +33,27 @@ const day = '12121990'
 const languages = {
   'en-GB': {
     labels: ['First name', `Size ${hostile} (optional)`, 'Birthday (optional)', 'Username (optional)'],
+    terms: 'I accept the terms',
+    unticked: 'Please tick this box.',
     tags: 'Tags (optional)',
     read: `Plan${hostile}until_day1 Feb 2030`,
     missing: 'Please fill this in.',
     part: 'Please enter a whole date.',
     taken: 'Another user has this already.',
     saved: 'Your details are saved.',
-    open: 'Please complete your details: First name.',
+    open: 'Please complete your details: First name, I accept the terms.',
   },
   'de-AT': {
     labels: ['Vorname', `Größe ${hostile} (freiwillig)`, 'Geburtstag (freiwillig)', 'Benutzername (freiwillig)'],
+    terms: 'Ich akzeptiere die Bedingungen',
+    unticked: 'Bitte kreuzen Sie dieses Feld an.',
     tags: 'Stichwörter (freiwillig)',
     read: `Tarif ${hostile}${hostile}until_day01.02.2030`,
     missing: 'Bitte füllen Sie dieses Feld aus.',
     part: 'Bitte geben Sie ein vollständiges Datum ein.',
     taken: 'Diesen Wert hat schon jemand anderes.',
     saved: 'Ihre Angaben sind gespeichert.',
-    open: 'Bitte ergänzen Sie Ihre Angaben: Vorname.',
+    open: 'Bitte ergänzen Sie Ihre Angaben: Vorname, Ich akzeptiere die Bedingungen.',
   },
 }
 
@@ -95,11 +105,13 @@ describe('fields of the deployer’s own in a browser', () => {
     expect(await watched.focused()).to.equal('field-username')
   }
 
-  for (const [locale, { labels, tags, read, missing, part, taken, saved, open }] of Object.entries(languages)) {
+  for (const [locale, { labels, terms, unticked, tags, read, missing, part, taken, saved, open }] of Object.entries(
+    languages,
+  )) {
     it(`are typed in the sign-up form by keyboard (${locale})`, async () => {
       const email = `ada-${locale.toLowerCase()}@example.com`
       const { keyboard } = await opened(locale)
-      expect((await page.locator('#form label').allTextContents()).slice(2)).to.deep.equal(labels)
+      expect((await page.locator('#form label').allTextContents()).slice(2)).to.deep.equal([...labels, terms])
       await page.focus('#email')
       await keyboard.type(email)
       await keyboard.press('Tab')
@@ -107,6 +119,12 @@ describe('fields of the deployer’s own in a browser', () => {
       await keyboard.press('Enter')
       await watched.says('#field-first_name-fault', missing)
       expect(await watched.focused()).to.equal('field-first_name')
+      await watched.says('#field-terms-fault', unticked)
+      const [tab] = await Promise.all([page.waitForEvent('popup'), page.click('label[for="field-terms"] a')])
+      await tab.close()
+      expect(await page.isChecked('#field-terms')).to.equal(false)
+      await page.check('#field-terms')
+      await page.focus('#field-first_name')
       await keyboard.type('Ada')
       await keyboard.press('Tab')
       await keyboard.press('ArrowDown')
@@ -131,7 +149,7 @@ describe('fields of the deployer’s own in a browser', () => {
       const values = { first_name: hostile, size: 'small', birthday: '1990-12-12' }
       await register(email, values)
       const { keyboard } = await opened(locale, email)
-      expect(await page.locator('#form label').allTextContents()).to.deep.equal([...labels, tags])
+      expect(await page.locator('#form label').allTextContents()).to.deep.equal([...labels, tags, terms])
       expect((await page.locator('#details-heading ~ ul li').allTextContents()).join('')).to.equal(read)
       const shown = await Promise.all(Object.keys(values).map((name) => page.inputValue(`#field-${name}`)))
       expect(shown).to.deep.equal(Object.values(values))
@@ -176,6 +194,9 @@ describe('fields of the deployer’s own in a browser', () => {
       await watched.expectAccessible('the account page with an open field')
       await page.press('#field-username', 'Enter')
       await watched.says('#field-first_name-fault', missing)
+      await watched.says('#field-terms-fault', unticked)
+      await page.check('#field-terms')
+      await page.focus('#field-first_name')
       await page.keyboard.type('Pat')
       await page.keyboard.press('Enter')
       await watched.says('#message', saved)
@@ -198,8 +219,10 @@ describe('fields of the deployer’s own in a browser', () => {
       'Email address',
       'Password',
       'First name',
+      'I accept the terms',
     ])
     await page.fill('#register-own-first_name', 'Ada')
+    await page.check('#register-own-terms')
     await page.click('#register button')
     await watched.says('#who', 'Signed in as try@example.com')
     await watched.expectAccessible('/try with a field')
@@ -232,7 +255,7 @@ describe('fields of the deployer’s own in a browser', () => {
   }
 
   async function register(email: string, values: object): Promise<void> {
-    const json = { ...values, email, password: goodPassword }
+    const json = { terms: true, ...values, email, password: goodPassword }
     expect((await call(service.url, 'POST', '/auth/register', { json })).status).to.equal(201)
   }
 
