@@ -178,6 +178,20 @@ export default [
     tests: ['test/adapters/stores/postgres-foreign-access.full.test.ts'],
   },
   {
+    title: 'a member of the role of the service in PostgreSQL only raises an alert',
+    file: 'src/adapters/stores/postgres/foreign-access.ts',
+    text: 'bool_or(roleid = own.id AND',
+    replacement: 'bool_or(false AND',
+    tests: ['test/adapters/stores/postgres-foreign-access.full.test.ts'],
+  },
+  {
+    title: 'the table users of PostgreSQL may belong to the role of an app',
+    file: 'src/adapters/stores/postgres/foreign-access.ts',
+    text: "WHERE NOT rolcanlogin AND pg_has_role(oid, 'MEMBER')",
+    replacement: '',
+    tests: ['test/adapters/stores/postgres-foreign-access.full.test.ts'],
+  },
+  {
     title: 'a running service does not notice a right to read hashes in PostgreSQL',
     file: 'src/config/composition/tenant.ts',
     text: 'tenant.chore(stores.lookForAccess)',

@@ -10,7 +10,7 @@ import { postgresObstacle, sharedPostgres } from '../../support/servers/postgres
 import { recovers } from '../../support/stores/outages.ts'
 
 const run = randomUUID().slice(0, 8)
-const [service, app] = [`service_${run}`, `app_${run}`]
+const [service, app, group] = [`service_${run}`, `app_${run}`, `group_${run}`]
 const grabbing = `CREATE FUNCTION shop.grabbing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'; ALTER FUNCTION shop.grabbing() OWNER TO ${app};`
 const grab = `CREATE FUNCTION shop.grab() RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT true'; ALTER FUNCTION shop.grab() OWNER TO ${app};`
 const key = `CREATE TABLE shop.child (user_id uuid REFERENCES portcullis.users ON DELETE CASCADE); ALTER TABLE shop.child OWNER TO ${app};`
@@ -131,10 +131,25 @@ const cases: Readonly<Record<string, Case>> = {
     `${app} owns the publication act of portcullis.user_private`,
     'DROP PUBLICATION act',
   ),
-  'a membership': reads(
+  'a membership': controls(
     `GRANT ${service} TO ${app}`,
     `${app} is a member of ${service}`,
     `REVOKE ${service} FROM ${app}`,
+  ),
+  'a membership by way of a group': controls(
+    `GRANT ${service} TO ${group}; GRANT ${group} TO ${app}`,
+    `${group} is a member of ${service}`,
+    `REVOKE ${service} FROM ${group}`,
+  ),
+  'users that belong to the app': controls(
+    `ALTER TABLE portcullis.users OWNER TO ${app}`,
+    `${app} owns portcullis.users`,
+    rolesHelp,
+  ),
+  'users that belong to a role that the service is no member of': controls(
+    `ALTER TABLE portcullis.users OWNER TO ${group}`,
+    `${group} owns portcullis.users`,
+    `GRANT ${group} TO ${service}`,
   ),
 }
 
@@ -162,7 +177,7 @@ describe('the ways of other roles to the tables in PostgreSQL', () => {
     const database = new URL(url).pathname.slice(1)
     owner = new pg.Client(url)
     await owner.connect()
-    await owner.query(`CREATE ROLE ${service} LOGIN; CREATE ROLE ${app} LOGIN;
+    await owner.query(`CREATE ROLE ${service} LOGIN; CREATE ROLE ${app} LOGIN; CREATE ROLE ${group};
       GRANT CREATE ON DATABASE ${database} TO ${service}, ${app}`)
     await owner.query('SET search_path = pg_catalog')
   })
@@ -172,7 +187,8 @@ describe('the ways of other roles to the tables in PostgreSQL', () => {
   })
 
   beforeEach(async () => {
-    await owner.query('DROP SCHEMA IF EXISTS shop CASCADE; DROP SCHEMA IF EXISTS portcullis CASCADE')
+    await owner.query(`DROP SCHEMA IF EXISTS shop CASCADE; DROP SCHEMA IF EXISTS portcullis CASCADE;
+      REVOKE ${service}, ${group} FROM ${app}; REVOKE ${service} FROM ${group}; REVOKE ${group} FROM ${service}`)
     await owner.query(`CREATE SCHEMA shop; GRANT USAGE, CREATE ON SCHEMA shop TO ${app}`)
     expect(await prepared()).to.equal(null)
     expect(await checked()).to.deep.equal([])
@@ -210,11 +226,11 @@ describe('the ways of other roles to the tables in PostgreSQL', () => {
     }
 
     it('are not found for the roles of every managed server, nor for a backup and a monitor', async () => {
-      const roles = ['admin', 'backup', 'monitor'].map((name) => `${name}_${run}`)
-      const [admin, backup, monitor] = roles
+      const roles = ['admin', 'backup', 'monitor', 'admins'].map((name) => `${name}_${run}`)
+      const [admin, backup, monitor, admins] = roles
       await owner.query(`
         CREATE ROLE ${admin} CREATEROLE CREATEDB LOGIN; CREATE ROLE ${backup} LOGIN REPLICATION; CREATE ROLE ${monitor} LOGIN;
-        GRANT ${service} TO ${admin}; GRANT pg_read_all_data TO ${backup}; GRANT pg_monitor TO ${monitor};
+        CREATE ROLE ${admins}; GRANT ${admins} TO ${admin}; GRANT ${service} TO ${admin}, ${admins}; GRANT pg_read_all_data TO ${backup}; GRANT pg_monitor TO ${monitor};
         GRANT ALL ON portcullis.user_private TO ${admin}; GRANT SELECT ON portcullis.user_private TO pg_monitor;
         GRANT SELECT ON portcullis.users TO ${monitor}, PUBLIC;
         CREATE PUBLICATION everything FOR ALL TABLES;

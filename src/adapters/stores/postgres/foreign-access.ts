@@ -14,11 +14,12 @@ const ways = `
     LEFT JOIN pg_namespace AS space ON nspname = $1
     LEFT JOIN pg_class AS users ON users.oid = named.users LEFT JOIN pg_class AS private ON private.oid = named.private
   ), own (id) AS (
-    SELECT oid FROM pg_roles WHERE rolname = current_user UNION SELECT owner FROM home UNION SELECT keeper FROM home
-  ), other (id, role) AS (
-    SELECT oid, quote_ident(rolname) FROM pg_roles
+    SELECT oid FROM pg_roles WHERE rolname = current_user UNION SELECT keeper FROM home
+    UNION SELECT owner FROM home JOIN pg_roles ON oid = owner WHERE NOT rolcanlogin AND pg_has_role(oid, 'MEMBER')
+  ), other (id, role, is_login) AS (
+    SELECT oid, quote_ident(rolname), rolcanlogin FROM pg_roles
     WHERE NOT rolsuper AND NOT rolcreaterole AND oid >= 16384 AND NOT EXISTS (SELECT FROM own WHERE id = oid)
-    UNION ALL SELECT 0, 'PUBLIC'
+    UNION ALL SELECT 0, 'PUBLIC', false
   ), ours (id, name, is_users) AS (
     SELECT oid, oid::regclass::text, oid = users FROM home JOIN pg_class ON relnamespace = space WHERE relkind IN ('r', 'p')
   ),
@@ -48,8 +49,10 @@ const ways = `
     SELECT proowner, 'owns ' || oid::regprocedure, format('DROP FUNCTION %s', oid::regprocedure), true
     FROM home JOIN pg_proc ON pronamespace = space
     UNION ALL
-    SELECT relowner, 'owns ' || pg_class.oid::regclass, format('ALTER TABLE %s OWNER TO %I', pg_class.oid::regclass, current_user), true
-    FROM home JOIN pg_class ON relnamespace = space WHERE relkind NOT IN ('i', 'I')
+    SELECT relowner, 'owns ' || pg_class.oid::regclass,
+      CASE WHEN pg_class.oid IS DISTINCT FROM users THEN format('ALTER TABLE %s OWNER TO %I', pg_class.oid::regclass, current_user)
+        WHEN rolcanlogin THEN 'roles' ELSE format('GRANT %s TO %I', relowner::regrole, current_user) END, true
+    FROM home JOIN pg_class ON relnamespace = space JOIN pg_roles ON pg_roles.oid = relowner WHERE relkind NOT IN ('i', 'I')
     UNION ALL
     SELECT grantee, format('may create objects in the schema %I', $1), format('REVOKE CREATE ON SCHEMA %I FROM', $1), true
     FROM home, aclexplode(nspacl) WHERE privilege_type = 'CREATE'
@@ -102,8 +105,16 @@ const ways = `
       format('DROP EVENT TRIGGER %I', evtname), true
     FROM pg_event_trigger JOIN pg_proc ON pg_proc.oid = evtfoid WHERE evtenabled <> 'D'
     UNION ALL
-    SELECT other.id, format('is a member of %s', own.id::regrole), format('REVOKE %s FROM', own.id::regrole), false
-    FROM own, other WHERE other.id <> 0 AND pg_has_role(other.id, own.id, 'MEMBER')
+    -- Of a chain, the member that is no administrator. A group acts by members who log in. With the option ADMIN alone,
+    -- as the creator of a role has it, nobody acts as this role yet.
+    SELECT member, format('is a member of %s', roleid::regrole), format('REVOKE %s FROM', roleid::regrole),
+      bool_or(roleid = own.id AND pg_has_role(member, roleid, acting) AND NOT (roleid IS NOT DISTINCT FROM owner AND is_contained))
+    FROM home, own, pg_auth_members,
+      LATERAL (SELECT CASE WHEN current_setting('server_version_num')::int < 160000 THEN 'MEMBER' ELSE 'USAGE, SET' END) AS right_to (acting)
+    WHERE pg_has_role(roleid, own.id, 'MEMBER') AND roleid NOT IN (SELECT id FROM other)
+      AND NOT EXISTS (SELECT FROM pg_roles WHERE oid = roleid AND rolsuper)
+      AND EXISTS (SELECT FROM other WHERE is_login AND pg_has_role(id, member, 'MEMBER'))
+    GROUP BY member, roleid
   )
   SELECT role, way, is_control AS "isControl", CASE WHEN help = 'roles' THEN format('run the SQL of "portcullis storage roles --app %s"', role)
     WHEN help LIKE '% FROM' THEN format('%s %s', help, role) ELSE help END AS help
