@@ -72,11 +72,11 @@ describe('the pages at /account', () => {
   })
 
   it('have files that browsers keep, under the version of their content', async () => {
-    const page = await (await get('/account/sign-in')).text()
-    const files = [...page.matchAll(/(?:src|href)="(\/account\/(?:sign-in|style)\.[^"]+)"/g)].map(
-      ([, path = '']) => path,
-    )
-    expect(files).to.have.length(2)
+    const pages = [await get('/account/sign-in'), await get('/admin')]
+    const markup = (await Promise.all(pages.map((page) => page.text()))).join('\n')
+    const found = markup.matchAll(/(?:src|href)="(\/(?:account\/(?:sign-in|style)|admin\/\w+)\.[^"]+)"/g)
+    const files = [...found].map(([, path = '']) => path)
+    expect(files).to.have.length(4)
     for (const path of files) {
       const kept = await get(path)
       expect([kept.status, kept.headers.get('Cache-Control')]).to.deep.equal([

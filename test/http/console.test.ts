@@ -11,7 +11,7 @@ import { challenged, codeOf, enrolFactor, prove } from '../support/scenes/factor
 import { startSmtp } from '../support/servers/smtp.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
 
-const files = ['/admin', '/admin/console.js', '/admin/admin.css']
+const files = ['/admin', '/admin/console.any.js', '/admin/admin.any.css']
 const apis = ['/admin/deliveries', '/admin/health']
 const noId = '01890000-0000-7000-8000-000000000000'
 const publicUrl = 'https://accounts.example.com'

@@ -171,7 +171,7 @@ export const pagePaths = {
     '/account/icon.svg',
   ],
   /** Only at `admin.port`, if it is set, and for clients of `admin.allow`. */
-  console: ['/admin', '/admin/console.js', '/admin/admin.css'],
+  console: ['/admin', '/admin/console.:version.js', '/admin/admin.:version.css'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 type Listed = (typeof pagePaths)[keyof typeof pagePaths][number]
@@ -181,6 +181,8 @@ export type PagePath =
   | Listed
   | `/account/${string}.js`
   | `/account/style${string}.css`
+  | '/admin/console.js'
+  | '/admin/admin.css'
   | `/account/logo${string}.${string}`
   | `/account/providers/${string}.svg`
   | `/account/${'reset' | 'verify' | 'factors'}${'%23' | '%2523'}{*rest}`

@@ -6,7 +6,7 @@ import { brandOn, iconNameOf, type Logo } from '../account/brand-header.ts'
 import { titleOf } from '../account/own-fields.ts'
 import { html } from '../html.ts'
 import { documentOf, pageReply, redirectHome, scriptedPagePolicy } from '../html-page.ts'
-import { builtFile, pageEndpoint } from '../page-endpoint.ts'
+import { pageEndpoint, versionedFile, versionedPath } from '../page-endpoint.ts'
 import type { ConsoleData, ConsoleSite } from './console-data.ts'
 import { de } from './texts/de.ts'
 import { en, type Texts } from './texts/en.ts'
@@ -38,8 +38,8 @@ export function consoleRouter(site: ConsoleSite, { logo, fields, publicUrl, need
       const data = { base, site, texts, fieldTitles, searchedFields, needsSuperuser: await needsSuperuser() }
       return pageReply(consolePage(data, logo), policy, { language: texts.language })
     }),
-    builtFile('/admin/console.js'),
-    builtFile('/admin/admin.css'),
+    versionedFile('/admin/console.js'),
+    versionedFile('/admin/admin.css'),
   ]
   return { tag: 'pages', endpoints: endpoints.map((one) => ({ ...one, isOfConsole: true })) }
 }
@@ -49,8 +49,8 @@ function consolePage(data: ConsoleData, logo: Logo): string {
   const head = {
     title: `${texts.title} – ${site.brand}`,
     icon: `${base}/account/${iconNameOf(logo)}`,
-    styles: [`${base}/admin/admin.css`],
-    script: `${base}/admin/console.js`,
+    styles: [base + versionedPath('/admin/admin.css')],
+    script: base + versionedPath('/admin/console.js'),
     language: texts.language,
   }
   const link = (view: string, text: string) => html`<a href="#${view}">${text}</a>`
