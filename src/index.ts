@@ -49,7 +49,7 @@ export {
   type OAuthProvider,
   ProviderFailed,
 } from './application/ports/oauth-provider.ts'
-export type { ExpiringIds } from './application/ports/stores/expiring-ids.ts'
+export type { ExpiringMarks } from './application/ports/stores/expiring-marks.ts'
 export type { Counted, Limiter } from './application/ports/stores/limiter.ts'
 export type { LoginTimes } from './application/ports/stores/login-times.ts'
 export type { OAuthStateStore } from './application/ports/stores/oauth-state-store.ts'

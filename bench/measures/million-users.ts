@@ -85,7 +85,7 @@ async function served(crowd: Crowd, signedIn: number): Promise<Served> {
     audience: 'portcullis:auth',
     tenant: 'default',
     lifetimeSeconds: 3600,
-    expiringIds: {
+    expiringMarks: {
       add: async () => undefined,
       claim: async () => true,
       has: async () => false,

@@ -418,7 +418,7 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
       },
     },
 
-    expiringIds: {
+    expiringMarks: {
       async add(id, until) {
         const known = state.ends.get(id) ?? never
         if (known < until) commit(['ends', id, until])

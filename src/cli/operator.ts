@@ -47,7 +47,7 @@ export async function openOperator(
   }
   refuseMemory('users', settings)
   const handle = await openRole('users', owner)
-  const { users, userIds, outbox, tokenRequests, secretMark, loginTimes, expiringIds } = portsFor(
+  const { users, userIds, outbox, tokenRequests, secretMark, loginTimes, expiringMarks } = portsFor(
     'users',
     stores.users.kind,
     handle,
@@ -61,7 +61,7 @@ export async function openOperator(
     tenant,
     outbox,
     tokenRequests,
-    expiringIds,
+    expiringMarks,
     sinkNames: sinkNamesOf(settings),
     lifetimes: lifetimesOf(settings),
     deliveriesChanged: () => undefined, // the command prints it

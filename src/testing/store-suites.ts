@@ -3,7 +3,7 @@ import { neededPorts, portsFor, type UsersRole } from '../adapters/stores/store-
 import { type PortName, portNames, type StorePorts } from '../adapters/stores/store-ports.ts'
 import { type Cases, casesOf, type Runner, type StoreUnderProof } from './cases.ts'
 import { deadLetterContract } from './contracts/dead-letters.ts'
-import { expiringIdsContract } from './contracts/expiring-ids.ts'
+import { expiringMarksContract } from './contracts/expiring-marks.ts'
 import { fullQueueContract } from './contracts/full-queues.ts'
 import { limiterContract } from './contracts/limiter.ts'
 import { loginTimesContract } from './contracts/login-times.ts'
@@ -41,7 +41,7 @@ const suites: { readonly [Name in PortName]-?: readonly Suite[] } = {
     ofUsers('as a store of dead letters', deadLetterContract),
   ],
   tokenRequests: [ofUsers('as a store of requests for tokens', tokenRequestsContract)],
-  expiringIds: [ofPort('expiringIds', 'as a store of ids that expire', expiringIdsContract)],
+  expiringMarks: [ofPort('expiringMarks', 'as a store of marks that expire', expiringMarksContract)],
   secretMark: [ofPort('secretMark', 'as a store of the mark of the secret', secretMarkContract)],
   userIds: [ofPort('userIds', 'as a store of the kind of ids', userIdsContract)],
   loginTimes: [ofUsers('as a store of the times of logins', loginTimesContract)],

@@ -4,8 +4,8 @@ export default [
   {
     title: 'a right password of a deactivated account is told at every login',
     file: 'src/application/sign-in/tell-inactive.ts',
-    text: 'if (await expiringIds.has(id)) return',
-    replacement: 'await expiringIds.has(id)',
+    text: 'if (await expiringMarks.has(id)) return',
+    replacement: 'await expiringMarks.has(id)',
     tests: ['test/application/sign-in/tell-inactive.test.ts'],
   },
   {

@@ -68,7 +68,7 @@ export default [
   {
     title: 'a later import brings an ended session back',
     file: `${engine}/import-users.ts`,
-    text: 'if (!isNew && (await expiringIds.has(mark))) continue',
+    text: 'if (!isNew && (await expiringMarks.has(mark))) continue',
     replacement: '',
     ...records,
   },

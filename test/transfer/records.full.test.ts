@@ -37,8 +37,8 @@ const vault = { seal: (token: string) => `sealed ${token}`, unseal: (sealed: str
 const sealedBy = 'our secret'
 
 function targetOf({ store }: Opened) {
-  const { users, expiringIds, loginTimes } = portsFor('users', 'the store', store)
-  return { users, expiringIds, loginTimes, sessions: portsFor('sessions', 'the store', store).sessions }
+  const { users, expiringMarks, loginTimes } = portsFor('users', 'the store', store)
+  return { users, expiringMarks, loginTimes, sessions: portsFor('sessions', 'the store', store).sessions }
 }
 
 function importInto(opened: Opened, fieldRules = noFieldRules) {
@@ -208,7 +208,7 @@ describe('an export of users', () => {
 
 /** Users of every kind with sessions, and ended ids. */
 async function fill(opened: Opened): Promise<void> {
-  const { users, sessions, expiringIds, loginTimes } = targetOf(opened)
+  const { users, sessions, expiringMarks, loginTimes } = targetOf(opened)
   const now = opened.clock().getTime()
   const people = Array.from({ length: 250 }, (_, at) => {
     const oauthAccounts = [anAccount({ refreshingUntil: null })]
@@ -232,7 +232,7 @@ async function fill(opened: Opened): Promise<void> {
   const endsAt = new Date(now + 86_400_000)
   for (const { id } of [one, one, other]) await sessions.put(aSession({ userId: id, ...created, endsAt }))
   await loginTimes.recordLogin(one.id, new Date(now - 1000))
-  for (const id of ['jwt one', 'jwt two']) await expiringIds.add(id, new Date(now + 3_600_000))
+  for (const id of ['jwt one', 'jwt two']) await expiringMarks.add(id, new Date(now + 3_600_000))
 }
 
 for (const { name, start, open } of suites) {
@@ -424,7 +424,7 @@ for (const { name, start, open } of suites) {
     })
 
     it('brings no user back who was deleted here, but a user of a file', async () => {
-      const { users, expiringIds } = targetOf(store)
+      const { users, expiringMarks } = targetOf(store)
       const record = arriving()
       await imported(store, sourceOf([record]))
       const person = (await user(record.id)) ?? expect.fail('was not stored')
@@ -433,7 +433,7 @@ for (const { name, start, open } of suites) {
         users,
         tenant: 'default',
         changeUser,
-        expiringIds,
+        expiringMarks,
         clock: store.clock,
         newId,
         freshLoginSeconds: null,

@@ -1,7 +1,7 @@
 import { hash, type KeyObject } from 'node:crypto'
 import jsonwebtoken from 'jsonwebtoken'
 import type { Credential, Credentials } from '../../application/ports/credentials.ts'
-import type { ExpiringIds } from '../../application/ports/stores/expiring-ids.ts'
+import type { ExpiringMarks } from '../../application/ports/stores/expiring-marks.ts'
 import { levelOf } from '../../domain/factors.ts'
 import { parseUserId } from '../../domain/ids.ts'
 import { headerOf, signedToken, verifiedClaims } from './signing/access-token.ts'
@@ -34,7 +34,7 @@ interface Options {
   readonly lifetimeSeconds: number
   /** The names of own fields that are claims of new tokens; none by default. */
   readonly claimFields?: readonly string[]
-  readonly expiringIds: ExpiringIds
+  readonly expiringMarks: ExpiringMarks
   readonly clock: () => Date
   readonly newId: () => string
 }
@@ -52,7 +52,7 @@ const lastSecond = 8.64e12
  * HMAC-SHA-256 and no other algorithm (RFC 8725 section 3.1). So a change of the algorithm ends no login.
  */
 export function jwtCredentials(options: Options): Credentials {
-  const { key, signing, audience, tenant, lifetimeSeconds, expiringIds, clock, newId, claimFields = [] } = options
+  const { key, signing, audience, tenant, lifetimeSeconds, expiringMarks, clock, newId, claimFields = [] } = options
   const { formerKeys = [] } = options
   /** Verified tokens. Each use checks the expiry again; the user record decides whether the credential is alive. */
   const genuine = new Map<string, Credential>()
@@ -136,11 +136,11 @@ export function jwtCredentials(options: Options): Credentials {
     },
 
     async revoke({ id, expiresAt }) {
-      await expiringIds.add(endedId(id), expiresAt)
+      await expiringMarks.add(endedId(id), expiresAt)
       return 'remember'
     },
 
-    isEnded: ({ id }) => expiringIds.has(endedId(id)),
+    isEnded: ({ id }) => expiringMarks.has(endedId(id)),
 
     async recordUse() {},
   }

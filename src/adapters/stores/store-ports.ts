@@ -1,4 +1,4 @@
-import type { ExpiringIds } from '../../application/ports/stores/expiring-ids.ts'
+import type { ExpiringMarks } from '../../application/ports/stores/expiring-marks.ts'
 import type { Limiter } from '../../application/ports/stores/limiter.ts'
 import type { LoginTimes } from '../../application/ports/stores/login-times.ts'
 import type { OAuthStateStore } from '../../application/ports/stores/oauth-state-store.ts'
@@ -19,7 +19,7 @@ export interface StorePorts {
   readonly users?: UserStore
   readonly outbox?: Outbox
   readonly tokenRequests?: TokenRequests
-  readonly expiringIds?: ExpiringIds
+  readonly expiringMarks?: ExpiringMarks
   readonly secretMark?: SecretMark
   /** Without it, the users have UUIDs. */
   readonly userIds?: UserIds
@@ -96,7 +96,7 @@ export const storePorts: { readonly [Name in PortName]-?: PortFacts<Required<Sto
       sweepDead: 'write',
     },
   },
-  expiringIds: {
+  expiringMarks: {
     records: 'expiring_ids',
     methods: { add: 'write', claim: 'write', has: 'read', list: 'read', sweep: 'write' },
   },

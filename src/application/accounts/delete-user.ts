@@ -3,7 +3,7 @@ import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata } from '../event-metadata.ts'
-import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
+import type { ExpiringMarks } from '../ports/stores/expiring-marks.ts'
 import { requireRight } from '../rights.ts'
 import { actorOf, type By, speaksFor } from '../sign-in/authenticate.ts'
 import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
@@ -13,7 +13,7 @@ import { askForObjection, type ObjectionNeeds } from './deletion-objection.ts'
 
 interface Needs extends ObjectionNeeds, FreshLoginNeeds {
   changeUser: ChangeUser
-  expiringIds: Pick<ExpiringIds, 'add'>
+  expiringMarks: Pick<ExpiringMarks, 'add'>
 }
 
 /** Removes an account. Its sessions and tokens are invalid at once, and the sink `sessions` removes them. */
@@ -51,8 +51,8 @@ export class DeleteUser {
 
   /** A later import of the same source must not bring the user back. */
   async #rememberDeletion({ id }: User): Promise<void> {
-    const { expiringIds, clock } = this.#needs
+    const { expiringMarks, clock } = this.#needs
     const until = new Date(clock().getTime() + rememberedDays * 86_400_000)
-    for (const mark of [deletedImport(), deletedImport(id)]) await expiringIds.add(mark, until)
+    for (const mark of [deletedImport(), deletedImport(id)]) await expiringMarks.add(mark, until)
   }
 }

@@ -15,7 +15,7 @@ import { issueToken } from '../one-time-tokens/issue-token.ts'
 import type { DueWork } from '../ports/due-work.ts'
 import { type EventHandlers, isFinal } from '../ports/event-handlers.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
-import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
+import type { ExpiringMarks } from '../ports/stores/expiring-marks.ts'
 import type { LeasedRequest, TokenRequests } from '../ports/stores/token-requests.ts'
 import {
   callTypeOf,
@@ -31,7 +31,7 @@ import { TaskQueue } from './task-queue.ts'
 interface Needs extends DeliveryNeeds, HandlerNeeds {
   eventHandlers: EventHandlers
   tokenRequests: TokenRequests
-  expiringIds: ExpiringIds
+  expiringMarks: ExpiringMarks
   keyRing: KeyRing
   /** In seconds. */
   lifetimes: Readonly<Record<RequestPurpose, number>>
@@ -137,7 +137,7 @@ export class DeliverTokens implements DueWork {
 
   /** The user who gets a token and the fact it is bound to; `null` when nobody gets one. */
   async #wanted(lease: LeasedRequest): Promise<Wanted | null> {
-    const { users, expiringIds, keyRing, eventHandlers, clock, lifetimes } = this.#needs
+    const { users, expiringMarks, keyRing, eventHandlers, clock, lifetimes } = this.#needs
     const { request, boundFact } = lease
     const { purpose } = request
     if (!eventHandlers.handles(callTypeOf[purpose])) return null
@@ -150,7 +150,7 @@ export class DeliverTokens implements DueWork {
     const fact = factOf(purpose, user)
     // If the fact differs from that of an earlier delivery, its token was used or is invalid.
     if (boundFact !== null) return boundFact === factText(fact) ? { ...lease, user, fact } : null
-    return (await expiringIds.has(restId(request.id))) ? null : { ...lease, user, fact }
+    return (await expiringMarks.has(restId(request.id))) ? null : { ...lease, user, fact }
   }
 
   async #handle(lease: LeasedRequest): Promise<void> {
@@ -200,7 +200,7 @@ export class DeliverTokens implements DueWork {
   }
 
   async #deliver(wanted: Wanted): Promise<void> {
-    const { eventHandlers, expiringIds, tenant, clock, handlerTimeoutSeconds } = this.#needs
+    const { eventHandlers, expiringMarks, tenant, clock, handlerTimeoutSeconds } = this.#needs
     const { request, boundFact, user, fact } = wanted
     const restsUntil = new Date(clock().getTime() + restSeconds * 1000)
     const { eventId, purpose, requestId, languages, at } = request
@@ -209,6 +209,6 @@ export class DeliverTokens implements DueWork {
     const context = { eventId, requestId, languages, by: nobody, tenant, at }
     const type = callTypeOf[purpose]
     await eventHandlers.call({ type, user: viewOf(user), token, context }, handlerTimeoutSeconds)
-    await expiringIds.add(restId(request.id), restsUntil)
+    await expiringMarks.add(restId(request.id), restsUntil)
   }
 }

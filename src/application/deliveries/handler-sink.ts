@@ -16,7 +16,7 @@ import {
 import type { User } from '../../domain/user.ts'
 import { type IssueNeeds, issueToken } from '../one-time-tokens/issue-token.ts'
 import type { EventHandlers, HandlerCall } from '../ports/event-handlers.ts'
-import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
+import type { ExpiringMarks } from '../ports/stores/expiring-marks.ts'
 import type { SinkName } from '../ports/stores/outbox.ts'
 import { type HandlerNeeds, restId } from './delivery-needs.ts'
 import type { Sink } from './sink.ts'
@@ -28,7 +28,7 @@ export interface NamedHandlers {
 }
 
 export interface HandlerSinkNeeds extends HandlerNeeds, IssueNeeds {
-  expiringIds: ExpiringIds
+  expiringMarks: ExpiringMarks
 }
 
 /** The part of an event that decides about its token. */
@@ -129,8 +129,8 @@ export class HandlerSink implements Sink {
   }
 
   async #rest({ email }: User): Promise<void> {
-    const { expiringIds, keyRing, clock } = this.#needs
+    const { expiringMarks, keyRing, clock } = this.#needs
     const id = restId(keyRing.requestId('verify_email', emailKey(email)))
-    await expiringIds.add(id, new Date(clock().getTime() + restSeconds * 1000))
+    await expiringMarks.add(id, new Date(clock().getTime() + restSeconds * 1000))
   }
 }

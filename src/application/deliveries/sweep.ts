@@ -1,6 +1,6 @@
 import type { RequestPurpose } from '../../domain/one-time-token.ts'
 import { refusedLoginSeconds } from '../explain/note-refused.ts'
-import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
+import type { ExpiringMarks } from '../ports/stores/expiring-marks.ts'
 import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
 import type { Outbox } from '../ports/stores/outbox.ts'
 import type { RefusedLogins } from '../ports/stores/refused-logins.ts'
@@ -13,7 +13,7 @@ interface Needs {
   sessions: SessionStore
   tokens: TokenStore
   tokenRequests: TokenRequests
-  expiringIds: ExpiringIds
+  expiringMarks: ExpiringMarks
   oauthStates: OAuthStateStore
   outbox: Outbox
   /** `undefined`: nobody notes refused logins. */
@@ -41,7 +41,7 @@ export class Sweep {
 
   /** Returns the number of removed records. A failing store does not prevent the sweep of the others. */
   async execute(): Promise<number> {
-    const { sessions, tokens, tokenRequests, expiringIds, oauthStates, outbox } = this.#needs
+    const { sessions, tokens, tokenRequests, expiringMarks, oauthStates, outbox } = this.#needs
     const { forgetFormerHashes, refusedLogins, clock, lifetimes } = this.#needs
     const ago = (seconds: number): Date => new Date(clock().getTime() - seconds * 1000)
     const askedBefore = ago(Math.max(...Object.values(lifetimes)))
@@ -51,7 +51,7 @@ export class Sweep {
       exhaust(() => tokens.sweep(batch)),
       exhaust(() => tokenRequests.sweep(askedBefore, batch)),
       exhaust(() => tokenRequests.sweepDead(diedBefore, batch)),
-      exhaust(() => expiringIds.sweep(batch)),
+      exhaust(() => expiringMarks.sweep(batch)),
       exhaust(() => oauthStates.sweep(batch)),
       exhaust(() => outbox.sweepDead(diedBefore, batch)),
       exhaust(async () => (await refusedLogins?.sweep(ago(refusedLoginSeconds), batch)) ?? 0),

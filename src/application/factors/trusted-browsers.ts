@@ -2,10 +2,10 @@ import { emailKey } from '../../domain/email.ts'
 import type { User } from '../../domain/user.ts'
 import type { DeviceTokens } from '../ports/device-tokens.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
-import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
+import type { ExpiringMarks } from '../ports/stores/expiring-marks.ts'
 
 interface Needs {
-  expiringIds: Pick<ExpiringIds, 'add' | 'has'>
+  expiringMarks: Pick<ExpiringMarks, 'add' | 'has'>
   deviceTokens: Pick<DeviceTokens, 'idOf'>
   keyRing: Pick<KeyRing, 'digest'>
   clock: () => Date
@@ -25,17 +25,17 @@ export class TrustedBrowsers {
 
   /** @param device the device token of the browser; `null` without one */
   async isTrusted(user: User, device: string | null): Promise<boolean> {
-    const { expiringIds, trustedBrowserDays } = this.#needs
+    const { expiringMarks, trustedBrowserDays } = this.#needs
     const id = trustedBrowserDays === 0 || device === null ? null : this.#idOf(user, device)
-    return id !== null && (await expiringIds.has(id))
+    return id !== null && (await expiringMarks.has(id))
   }
 
   /** @param device the device token that the browser gets with this login */
   async trust(user: User, device: string): Promise<void> {
-    const { expiringIds, clock, trustedBrowserDays } = this.#needs
+    const { expiringMarks, clock, trustedBrowserDays } = this.#needs
     const id = this.#idOf(user, device)
     if (trustedBrowserDays === 0 || id === null) return
-    await expiringIds.add(id, new Date(clock().getTime() + trustedBrowserDays * 86_400_000))
+    await expiringMarks.add(id, new Date(clock().getTime() + trustedBrowserDays * 86_400_000))
   }
 
   /**

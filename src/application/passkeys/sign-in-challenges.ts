@@ -1,8 +1,8 @@
 import type { KeyRing } from '../ports/key-ring.ts'
-import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
+import type { ExpiringMarks } from '../ports/stores/expiring-marks.ts'
 
 interface Needs {
-  expiringIds: Pick<ExpiringIds, 'claim'>
+  expiringMarks: Pick<ExpiringMarks, 'claim'>
   keyRing: Pick<KeyRing, 'digest' | 'sealCode' | 'unsealCode'>
   clock: () => Date
 }
@@ -40,8 +40,8 @@ export class SignInChallenges {
 
   /** `true` for exactly one of the callers with this challenge: the library accepts a repeated answer. */
   async use(challenge: string, end: Date): Promise<boolean> {
-    const { expiringIds, keyRing } = this.#needs
-    return await expiringIds.claim(`passkey:${keyRing.digest(challenge)}`, end)
+    const { expiringMarks, keyRing } = this.#needs
+    return await expiringMarks.claim(`passkey:${keyRing.digest(challenge)}`, end)
   }
 
   #bindingOf(browser: string | null): string {

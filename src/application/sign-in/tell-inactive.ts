@@ -5,12 +5,12 @@ import type { ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import type { EventHandlers } from '../ports/event-handlers.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
-import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
+import type { ExpiringMarks } from '../ports/stores/expiring-marks.ts'
 import type { Timers } from '../ports/timers.ts'
 
 /** The needs that a login has not. */
 export interface NoticeNeeds {
-  expiringIds: Pick<ExpiringIds, 'add' | 'has'>
+  expiringMarks: Pick<ExpiringMarks, 'add' | 'has'>
   timers: Pick<Timers, 'pause'>
   /** Called when an attempt was not examined or told. Must not throw. */
   warnOfUntold: (untold: Untold) => void
@@ -67,11 +67,11 @@ export class TellInactive {
   }
 
   async #tell({ user, password, client, ...request }: Attempt): Promise<void> {
-    const { hasher, expiringIds, changeUser, clock } = this.#needs
+    const { hasher, expiringMarks, changeUser, clock } = this.#needs
     const id = `told-inactive:${user.id}`
-    if (await expiringIds.has(id)) return
+    if (await expiringMarks.has(id)) return
     if ((await hasher.verify(password, user.passwordHash, client)) === 'mismatch') return
-    await expiringIds.add(id, new Date(clock().getTime() + restMilliseconds))
+    await expiringMarks.add(id, new Date(clock().getTime() + restMilliseconds))
     await changeUser.execute(user.id, (fresh) => {
       // Neither a user who is active by now nor a new password is told.
       if (fresh.isActive || fresh.passwordHash !== user.passwordHash) return { type: 'keep' }

@@ -2,7 +2,7 @@ import type { Factors } from '../../domain/factors.ts'
 import type { Session } from '../../domain/session.ts'
 import type { User } from '../../domain/user.ts'
 import { everyOne } from '../every-one.ts'
-import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
+import type { ExpiringMarks } from '../ports/stores/expiring-marks.ts'
 import type { LoginTimes } from '../ports/stores/login-times.ts'
 import type { SessionStore } from '../ports/stores/session-store.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
@@ -13,7 +13,7 @@ interface Needs {
   readonly users: Pick<UserStore, 'list'>
   /** `null` if the sessions cannot be reached from here. */
   readonly sessions: Pick<SessionStore, 'listOf'> | null
-  readonly expiringIds: Pick<ExpiringIds, 'list'>
+  readonly expiringMarks: Pick<ExpiringMarks, 'list'>
   readonly loginTimes: Pick<LoginTimes, 'lastLogin'>
 }
 
@@ -33,14 +33,14 @@ export class ExportUsers {
 
   /** @param input.withHashes whether the password hashes are part of it */
   async *execute({ withHashes }: { withHashes: boolean }): AsyncGenerator<ArrivingUser | ArrivingEnd> {
-    const { users, expiringIds } = this.#needs
+    const { users, expiringMarks } = this.#needs
     let after: string | null = null
     do {
       const { items, next }: Awaited<ReturnType<UserStore['list']>> = await users.list(pageSize, after)
       yield* await Promise.all(items.map((user) => this.#recordOf(user, withHashes)))
       after = next
     } while (after !== null)
-    for await (const { id, until } of everyOne((last) => expiringIds.list(pageSize, last))) {
+    for await (const { id, until } of everyOne((last) => expiringMarks.list(pageSize, last))) {
       if (!isImportMark(id)) yield { type: 'ended', id, until }
     }
   }

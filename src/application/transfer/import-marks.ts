@@ -5,22 +5,22 @@ const session = 'imported-session '
 const run = 'import-run '
 const deleted = 'import-deleted '
 
-/** An expiring id which tells that an import has brought the session, so that a later one does not bring it again. */
+/** An expiring mark which tells that an import has brought the session, so that a later one does not bring it again. */
 export function importedSession(digest: string): string {
   return `${session}${digest}`
 }
 
-/** An expiring id which tells that an import has written to this store, so that only this one goes on behind its cursor. */
+/** An expiring mark which tells that an import has written to this store, so that only this one goes on behind its cursor. */
 export function importRun(id: string): string {
   return `${run}${id}`
 }
 
-/** An expiring id which tells that an imported user was deleted here; without an id, that some user was. */
+/** An expiring mark which tells that an imported user was deleted here; without an id, that some user was. */
 export function deletedImport(id = ''): string {
   return `${deleted}${id}`
 }
 
-/** Whether an expiring id belongs to an import. Others are ends of credentials. */
+/** Whether the id of an expiring mark belongs to an import. Others are ends of credentials. */
 export function isImportMark(id: string): boolean {
   return [session, run, deleted].some((start) => id.startsWith(start))
 }

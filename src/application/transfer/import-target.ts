@@ -1,5 +1,5 @@
 import type { User } from '../../domain/user.ts'
-import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
+import type { ExpiringMarks } from '../ports/stores/expiring-marks.ts'
 import type { LoginTimes } from '../ports/stores/login-times.ts'
 import type { SessionStore } from '../ports/stores/session-store.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
@@ -15,6 +15,6 @@ export interface ImportTarget {
   }
   /** `null` if the sessions cannot be reached from here: then they are not imported. */
   readonly sessions: Pick<SessionStore, 'put' | 'putAll' | 'find'> | null
-  readonly expiringIds: Pick<ExpiringIds, 'add' | 'addAll' | 'has'>
+  readonly expiringMarks: Pick<ExpiringMarks, 'add' | 'addAll' | 'has'>
   readonly loginTimes: Pick<LoginTimes, 'recordLogin'>
 }

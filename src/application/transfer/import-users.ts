@@ -67,7 +67,7 @@ export class ImportUsers {
   ): AsyncGenerator<ImportedBatch> {
     const target = isRehearsal ? rehearsalOf(this.#needs.target) : this.#needs.target
     const isSealedByOther = source.sealedBy !== null && source.sealedBy !== this.#needs.sealedBy
-    const mayBeDeleted = await target.expiringIds.has(deletedImport())
+    const mayBeDeleted = await target.expiringMarks.has(deletedImport())
     const origin = { hasHashes: source.hasHashes, isSealedByOther, mayBeDeleted }
     let { cursor, counts, digest } = from
     let areNew = true
@@ -120,16 +120,16 @@ export class ImportUsers {
 
   /** Stores the sessions of new users by a few writes; `false` if that is not possible. Then each is stored alone. */
   async #importNewLogins(
-    { sessions, expiringIds }: ImportTarget,
+    { sessions, expiringMarks }: ImportTarget,
     all: readonly { readonly record: ArrivingUser; readonly user: User }[],
   ): Promise<boolean> {
-    if (sessions?.putAll === undefined || expiringIds.addAll === undefined) return false
+    if (sessions?.putAll === undefined || expiringMarks.addAll === undefined) return false
     const each = all.flatMap(({ record, user }) => this.#chosenOf(record).map((session) => sessionOf(session, user)))
     try {
       for (let at = 0; at < each.length; at += maxTogether) {
         const some = each.slice(at, at + maxTogether)
         await sessions.putAll(some)
-        await expiringIds.addAll(some.map(({ digest, endsAt }) => ({ id: importedSession(digest), until: endsAt })))
+        await expiringMarks.addAll(some.map(({ digest, endsAt }) => ({ id: importedSession(digest), until: endsAt })))
       }
       return true
     } catch (thrown) {
@@ -138,9 +138,9 @@ export class ImportUsers {
     }
   }
 
-  async #importEnd({ expiringIds }: ImportTarget, { id, until }: ArrivingEnd): Promise<Outcome> {
+  async #importEnd({ expiringMarks }: ImportTarget, { id, until }: ArrivingEnd): Promise<Outcome> {
     if (until <= this.#needs.clock()) return { counted: {}, problem: null }
-    await expiringIds.add(id, until)
+    await expiringMarks.add(id, until)
     return { counted: { endedIds: 1 }, problem: null }
   }
 
@@ -201,7 +201,7 @@ export class ImportUsers {
 
   /** A session that an earlier import has brought may have been ended here since: it is never brought again. */
   async #importLogins(target: ImportTarget, record: ArrivingUser, user: User, logins: Logins) {
-    const { sessions, expiringIds, loginTimes } = target
+    const { sessions, expiringMarks, loginTimes } = target
     if (record.lastLoginAt !== null) await loginTimes.recordLogin(user.id, record.lastLoginAt)
     const live = this.#liveOf(record)
     if (live.length === 0) return { count: 0, remarks: [] }
@@ -217,11 +217,11 @@ export class ImportUsers {
     let refused = 0
     for (const session of logins === 'stored' ? [] : chosen) {
       const mark = importedSession(session.digest)
-      if (!isNew && (await expiringIds.has(mark))) continue
+      if (!isNew && (await expiringMarks.has(mark))) continue
       // A killed import may have stored it without its mark.
       const isThere = !isNew && (await sessions.find(session.digest)) !== null
       const isStored = isThere || (await isAccepted(sessions.put(sessionOf(session, user))))
-      if (isStored) await expiringIds.add(mark, session.endsAt)
+      if (isStored) await expiringMarks.add(mark, session.endsAt)
       else refused++
       if (isStored && !isThere) count++
     }
@@ -244,8 +244,8 @@ export class ImportUsers {
 }
 
 /** Whether a user of another system was deleted here. A file may be a backup, to bring somebody back. */
-async function wasDeleted({ expiringIds }: ImportTarget, { id, credentials }: ArrivingUser): Promise<boolean> {
-  return credentials === null && (await expiringIds.has(deletedImport(parseUserId(id) ?? id)))
+async function wasDeleted({ expiringMarks }: ImportTarget, { id, credentials }: ArrivingUser): Promise<boolean> {
+  return credentials === null && (await expiringMarks.has(deletedImport(parseUserId(id) ?? id)))
 }
 
 /** Whether a store has taken a value. Throws `Unavailable`. */

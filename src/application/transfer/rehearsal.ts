@@ -4,7 +4,7 @@ import { accountKey } from './arrived-user.ts'
 import type { ImportTarget } from './import-target.ts'
 
 /** A target that writes nothing and answers as the real one would. It remembers the keys of the users that it was given. */
-export function rehearsalOf({ users, sessions, expiringIds }: ImportTarget): ImportTarget {
+export function rehearsalOf({ users, sessions, expiringMarks }: ImportTarget): ImportTarget {
   const holders = new Map<string, string>()
 
   async function taken(user: User) {
@@ -42,7 +42,7 @@ export function rehearsalOf({ users, sessions, expiringIds }: ImportTarget): Imp
       replace: taken,
     },
     sessions: sessions === null ? null : { put: async () => undefined, find: sessions.find.bind(sessions) },
-    expiringIds: { add: async () => undefined, has: expiringIds.has.bind(expiringIds) },
+    expiringMarks: { add: async () => undefined, has: expiringMarks.has.bind(expiringMarks) },
     loginTimes: { recordLogin: async () => undefined },
   }
   return target

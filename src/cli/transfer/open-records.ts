@@ -36,7 +36,7 @@ export async function openRecords(options: GlobalOptions & { readonly dryRun?: t
     const {
       users,
       userIds,
-      expiringIds,
+      expiringMarks,
       loginTimes,
       secretMark: marks,
     } = portsFor('users', settings.stores.users.kind, handle)
@@ -56,7 +56,7 @@ export async function openRecords(options: GlobalOptions & { readonly dryRun?: t
       target: {
         users: presentUsers(users, { fieldRules, clock: () => new Date() }),
         sessions,
-        expiringIds,
+        expiringMarks,
         loginTimes,
       },
       sealedBy: markOf(master, tenant.id),

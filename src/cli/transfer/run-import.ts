@@ -90,13 +90,13 @@ async function oneRun(
 
 /** An unfinished import of this store, or a new one. A cursor says nothing about another store, such as one that was made again. */
 async function runOf(unfinished: Noted | null, { target, needs }: Records) {
-  const { expiringIds } = target
-  if (unfinished !== null && (await expiringIds.has(importRun(unfinished.run)))) {
+  const { expiringMarks } = target
+  if (unfinished !== null && (await expiringMarks.has(importRun(unfinished.run)))) {
     remark(`Goes on behind ${totalOf(unfinished.counts)} records of an import that did not end`)
     return { run: unfinished.run, from: unfinished }
   }
   const run = randomUUID()
-  await expiringIds.add(importRun(run), new Date(needs.clock().getTime() + rememberedDays * 86_400_000))
+  await expiringMarks.add(importRun(run), new Date(needs.clock().getTime() + rememberedDays * 86_400_000))
   return { run, from: start }
 }
 

@@ -69,9 +69,9 @@ export function portsOf(settings: Settings, opened: Opened) {
   const { maxOpenJourneys, trustedBrowserDays } = settings.security
   const counted = { limiter, keyRing, deviceTokens: devices, figures: settings.limits, clock, attacked, withheld }
   const handlerTimeoutSeconds = settings.handlers.timeoutSeconds
-  const { expiringIds } = users
+  const { expiringMarks } = users
   const userPorts = userPortsOf(settings, { users: users.users, userIds: users.userIds, hasher, clock })
-  const forTokens = { tokens, expiringIds, keyRing, clock, lifetimes }
+  const forTokens = { tokens, expiringMarks, keyRing, clock, lifetimes }
   const forSinks = { ...forTokens, users: userPorts.users, sessions, tenant, handlerTimeoutSeconds }
   const notes = new RefusalNotes({ ...others, keyRing })
   const sinks = [new SessionsSink(forSinks), ...handlers.map((one) => new HandlerSink(one, forSinks))]
@@ -87,8 +87,8 @@ export function portsOf(settings: Settings, opened: Opened) {
     parseEmail,
     forgetFormerHashes: new ForgetFormerHashes({ users: userPorts.users, clock, until }),
     tokenRequests: users.tokenRequests,
-    expiringIds,
-    inactiveNotices: { expiringIds, timers, warnOfUntold: opened.warnOfUntold },
+    expiringMarks,
+    inactiveNotices: { expiringMarks, timers, warnOfUntold: opened.warnOfUntold },
     keyRing,
     deviceTokens: devices,
     limitFigures: settings.limits.enabled ? settings.limits : null,
@@ -107,11 +107,11 @@ export function portsOf(settings: Settings, opened: Opened) {
     maxOpenJourneys,
     challenges: new Challenges({ ...others, limiter, keyRing, newToken, maxOpenJourneys }),
     passkeyChallenges: new PasskeyChallenges({ ...others, limiter, keyRing, newToken, maxOpenJourneys }),
-    signInChallenges: new SignInChallenges({ expiringIds, keyRing, clock }),
+    signInChallenges: new SignInChallenges({ expiringMarks, keyRing, clock }),
     passkeys: passkeysOf(settings, publicUrl),
     noteRpId: (rpId: string) => noteDomain(users.secretMark, rpId),
     factorCodes: factorCodes(factorIssuer(settings, opened)),
-    trustedBrowsers: new TrustedBrowsers({ expiringIds, deviceTokens: devices, keyRing, clock, trustedBrowserDays }),
+    trustedBrowsers: new TrustedBrowsers({ expiringMarks, deviceTokens: devices, keyRing, clock, trustedBrowserDays }),
     factorResetHours: settings.security.factorResetHours,
     lifetimes,
     leaseSeconds: settings.events.leaseSeconds,

@@ -5,13 +5,13 @@ import { usualAlgorithm } from '../../adapters/credentials/signing/options.ts'
 import type { SigningKeys } from '../../adapters/credentials/signing/signing-keys.ts'
 import { storedCredentials } from '../../adapters/credentials/stored.ts'
 import { type DerivedKeys, newToken } from '../../adapters/crypto/derived-keys.ts'
-import type { ExpiringIds } from '../../application/ports/stores/expiring-ids.ts'
+import type { ExpiringMarks } from '../../application/ports/stores/expiring-marks.ts'
 import type { SessionStore } from '../../application/ports/stores/session-store.ts'
 import { part } from './plugin.ts'
 
 export interface StrategyNeeds {
   readonly sessions: SessionStore
-  readonly expiringIds: ExpiringIds
+  readonly expiringMarks: ExpiringMarks
   readonly keyRing: DerivedKeys
   readonly tenant: string
   readonly clock: () => Date

@@ -10,7 +10,7 @@ import {
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { jwtCredentials } from '../../../src/adapters/credentials/jwt.ts'
-import { memoryExpiringIds } from '../../../src/adapters/stores/memory/expiring-ids.ts'
+import { memoryExpiringMarks } from '../../../src/adapters/stores/memory/expiring-marks.ts'
 import { aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 
@@ -25,7 +25,7 @@ const options = {
   audience: 'portcullis',
   tenant: 'default',
   lifetimeSeconds: 3600,
-  expiringIds: memoryExpiringIds(clock),
+  expiringMarks: memoryExpiringMarks(clock),
   clock,
   newId: randomUUID,
 }

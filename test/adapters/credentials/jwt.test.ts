@@ -2,7 +2,7 @@ import { createHash, createSecretKey, randomBytes, randomUUID } from 'node:crypt
 import { expect } from 'chai'
 import jsonwebtoken from 'jsonwebtoken'
 import { jwtCredentials } from '../../../src/adapters/credentials/jwt.ts'
-import { memoryExpiringIds } from '../../../src/adapters/stores/memory/expiring-ids.ts'
+import { memoryExpiringMarks } from '../../../src/adapters/stores/memory/expiring-marks.ts'
 import { aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 
@@ -13,7 +13,7 @@ const options = {
   audience: 'portcullis',
   tenant: 'default',
   lifetimeSeconds: 3600,
-  expiringIds: memoryExpiringIds(clock),
+  expiringMarks: memoryExpiringMarks(clock),
   clock,
   newId: randomUUID,
 }
@@ -81,7 +81,7 @@ describe('a JWT', () => {
 
   it('stays genuine after its end, and its end is recorded until it expires', async () => {
     const ticking = fixedClock(clock())
-    const own = jwtCredentials({ ...options, clock: ticking, expiringIds: memoryExpiringIds(ticking) })
+    const own = jwtCredentials({ ...options, clock: ticking, expiringMarks: memoryExpiringMarks(ticking) })
     const [{ value: token }, { value: other }] = [await own.issue(user, proof), await own.issue(user, proof)]
     const [credential, another] = [await own.read(token), await own.read(other)]
     if (credential === null || another === null) throw new Error('not read')

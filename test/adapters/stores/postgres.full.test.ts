@@ -107,7 +107,7 @@ describe('the PostgreSQL store', () => {
       const handle = await prepared(other)
       const noted = `ALTER TABLE portcullis.expiring_ids ADD level text DEFAULT current_setting('transaction_isolation')`
       await server.query(noted, new URL(other).pathname.slice(1))
-      await handle.expiringIds.add('id', new Date())
+      await handle.expiringMarks.add('id', new Date())
       const { expiring_ids: [row] = [] } = await postgresContents(other)
       expect(row?.level).to.equal('read committed')
       await handle.close()
@@ -319,13 +319,13 @@ describe('the PostgreSQL store', () => {
       const due = new Date(Date.now() - 60_000)
       const add = async (name: string) => {
         await handle.tokenRequests.ask(aTokenRequest({ id: name, at: due }))
-        await handle.expiringIds.add(name, due)
+        await handle.expiringMarks.add(name, due)
       }
       await add('first')
       await other.query('ANALYZE token_requests, expiring_ids')
       for (let index = 0; index < 30; index++) await add(`later ${index}`)
       expect(await handle.tokenRequests.lease(new Date(), 2, 60)).to.have.lengthOf(2)
-      expect(await handle.expiringIds.sweep(2)).to.equal(2)
+      expect(await handle.expiringMarks.sweep(2)).to.equal(2)
     })
 
     it('discards a delivery while it is settled, without a deadlock', async () => {
@@ -383,9 +383,9 @@ describe('the PostgreSQL store', () => {
         const on = 'BEFORE INSERT ON expiring_ids FOR EACH ROW'
         await other.query(`CREATE OR REPLACE TRIGGER undo ${on} EXECUTE FUNCTION undo('${code}')`)
         await other.query('ALTER SEQUENCE attempts RESTART')
-        await handle.expiringIds.add('fourth', new Date())
+        await handle.expiringMarks.add('fourth', new Date())
         await other.query('ALTER SEQUENCE attempts RESTART')
-        await expectUnavailable(() => handle.expiringIds.add('never', new Date()))
+        await expectUnavailable(() => handle.expiringMarks.add('never', new Date()))
         expect((await other.query('SELECT last_value::int AS attempts FROM attempts')).rows).to.deep.equal([
           { attempts: 4 },
         ])
@@ -400,7 +400,7 @@ describe('the PostgreSQL store', () => {
           RAISE EXCEPTION 'undone' USING ERRCODE = '40P01';
         END $$`)
       await other.query('CREATE TRIGGER undo BEFORE INSERT ON expiring_ids FOR EACH ROW EXECUTE FUNCTION undo()')
-      await expectUnavailable(() => handle.expiringIds.add('id', new Date()))
+      await expectUnavailable(() => handle.expiringMarks.add('id', new Date()))
       const { rows } = await other.query('SELECT last_value::int FROM attempts')
       expect(rows[0].last_value).to.be.at.most(2)
     })

@@ -23,7 +23,7 @@ const lifetimes = { reset_password: 3600, verify_email: 7200 }
 describe('the sweep', () => {
   it('removes expired records, and dead letters older than 30 days, and nothing else', async () => {
     const clock = fixedClock()
-    const { sessions, tokens, tokenRequests, expiringIds, oauthStates, outbox, users } = await deliveryNeeds(clock)
+    const { sessions, tokens, tokenRequests, expiringMarks, oauthStates, outbox, users } = await deliveryNeeds(clock)
     const soon = new Date(clock().getTime() + 1000)
     const lasting = {
       session: aSession({ idleSeconds: null, endsAt: new Date(soon.getTime() + 1e10) }),
@@ -35,8 +35,8 @@ describe('the sweep', () => {
     await oauthStates.put(lasting.state, 10)
     await tokens.put(aToken({ expiresAt: soon }))
     await oauthStates.put(anOAuthState({ expiresAt: soon }), 10)
-    await expiringIds.add('over', soon)
-    await expiringIds.add('lasting', new Date(soon.getTime() + 1e10))
+    await expiringMarks.add('over', soon)
+    await expiringMarks.add('lasting', new Date(soon.getTime() + 1e10))
     const user = aUser()
     await users.insert(user, [registered(user, clock()), registered(user, clock())])
     const bury = async () => {
@@ -62,10 +62,10 @@ describe('the sweep', () => {
     const waiting = aTokenRequest({ at: new Date(clock().getTime() - 7_200_000) })
     await tokenRequests.ask(waiting)
 
-    const stores = { sessions, tokens, tokenRequests, expiringIds, oauthStates, outbox }
+    const stores = { sessions, tokens, tokenRequests, expiringMarks, oauthStates, outbox }
     const swept = await new Sweep({ ...stores, clock, lifetimes }).execute()
     expect(swept).to.equal(7)
-    expect(await expiringIds.has('lasting')).to.equal(true)
+    expect(await expiringMarks.has('lasting')).to.equal(true)
     expect(await sessions.find(lasting.session.digest)).not.to.equal(null)
     expect(await tokens.find(lasting.token.purpose, lasting.token.digest)).not.to.equal(null)
     expect(await oauthStates.take(lasting.state.digest)).to.deep.equal(lasting.state)

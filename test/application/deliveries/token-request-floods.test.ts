@@ -19,11 +19,11 @@ import { sqliteUnderTest } from '../../support/stores/sqlite.ts'
 
 function over({ store, clock }: OpenedStore, eventHandlers: EventHandlers) {
   const keyRing = derivedKeys('a master secret of a test, long enough')
-  const { users, tokenRequests, expiringIds } = portsFor('users', 'the store', store)
+  const { users, tokenRequests, expiringMarks } = portsFor('users', 'the store', store)
   const delivery = new DeliverTokens({
     users,
     tokenRequests,
-    expiringIds,
+    expiringMarks,
     tokens: memoryTokenStore(clock),
     keyRing,
     eventHandlers,

@@ -12,15 +12,15 @@ import { changeUserOf, deliveryNeeds } from '../../support/scenes/delivery.ts'
 
 async function scene() {
   const clock = fixedClock(new Date('2030-01-01T00:00:00Z'))
-  const { users, expiringIds } = await deliveryNeeds(clock)
+  const { users, expiringMarks } = await deliveryNeeds(clock)
   const user = { ...aUser({ sessions: { generation: 0, keptSid: null } }), endedUntil: null }
   await users.insert(user, [])
   let lookups = 0
   const counting = {
-    ...expiringIds,
+    ...expiringMarks,
     has(id: string) {
       lookups++
-      return expiringIds.has(id)
+      return expiringMarks.has(id)
     },
   }
   const credentials = jwtCredentials({
@@ -28,7 +28,7 @@ async function scene() {
     audience: 'portcullis',
     tenant: 'default',
     lifetimeSeconds: 3600,
-    expiringIds: counting,
+    expiringMarks: counting,
     clock,
     newId,
   })

@@ -44,11 +44,11 @@ async function scene(fields: Partial<User> = {}) {
   let pauses: (() => void)[] = []
   const untold: unknown[] = []
   let settled = 0
-  const expiringIds = {
-    ...stores.expiringIds,
+  const expiringMarks = {
+    ...stores.expiringMarks,
     async has(id: string) {
       settled++
-      return await stores.expiringIds.has(id)
+      return await stores.expiringMarks.has(id)
     },
   }
   const logIn = new LogIn({
@@ -61,7 +61,7 @@ async function scene(fields: Partial<User> = {}) {
     clock,
     newId,
     inactiveNotices: {
-      expiringIds,
+      expiringMarks,
       timers: { pause: () => new Promise((resolve) => pauses.push(resolve)) },
       warnOfUntold: ({ err }) => untold.push(err),
     },

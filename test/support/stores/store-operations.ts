@@ -9,8 +9,18 @@ type Operations = Readonly<Record<string, () => Promise<unknown>>>
 
 /** One call of every operation of every role that the store has. */
 export function everyOperation(store: StorePorts): Operations {
-  const { users, outbox, tokenRequests, expiringIds, secretMark, loginTimes, sessions, tokens, oauthStates, limiter } =
-    store
+  const {
+    users,
+    outbox,
+    tokenRequests,
+    expiringMarks,
+    secretMark,
+    loginTimes,
+    sessions,
+    tokens,
+    oauthStates,
+    limiter,
+  } = store
   const { userIds, refusedLogins } = store
   const user = aUser()
   const request = aTokenRequest()
@@ -75,10 +85,10 @@ export function everyOperation(store: StorePorts): Operations {
       recordLogin: () => loginTimes.recordLogin(user.id, now),
       lastLogin: () => loginTimes.lastLogin(user.id),
     }),
-    ...(expiringIds && {
-      addId: () => expiringIds.add('id', now),
-      hasId: () => expiringIds.has('id'),
-      sweepIds: () => expiringIds.sweep(10),
+    ...(expiringMarks && {
+      addId: () => expiringMarks.add('id', now),
+      hasId: () => expiringMarks.has('id'),
+      sweepIds: () => expiringMarks.sweep(10),
     }),
     ...(sessions && {
       putSession: () => sessions.put(session),

@@ -1,6 +1,6 @@
 import type { StoreBackend } from '../store-backend.ts'
 import type { StorePorts } from '../store-ports.ts'
-import { memoryExpiringIds } from './expiring-ids.ts'
+import { memoryExpiringMarks } from './expiring-marks.ts'
 import { memoryLimiter } from './limiter.ts'
 import { memoryOAuthStates } from './oauth-states.ts'
 import { memoryOutbox } from './outbox.ts'
@@ -40,7 +40,7 @@ function portsOf(clock: () => Date): Required<StorePorts> {
     users,
     outbox,
     tokenRequests: memoryTokenRequests(),
-    expiringIds: memoryExpiringIds(clock),
+    expiringMarks: memoryExpiringMarks(clock),
     secretMark: memorySecretMark(),
     userIds,
     loginTimes: users,

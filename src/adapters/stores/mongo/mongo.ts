@@ -16,7 +16,7 @@ import {
 import { openClient } from './connection/client.ts'
 import { type Connection, connectionOf } from './connection/connection.ts'
 import { createIndexes, missingIndexes } from './connection/indexes.ts'
-import { mongoExpiringIds } from './expiring-ids.ts'
+import { mongoExpiringMarks } from './expiring-marks.ts'
 import { mongoLimiter } from './limiter.ts'
 import { mongoLoginTimes } from './login-times.ts'
 import { knownSchema, migrations, schemaRecord } from './migrations.ts'
@@ -54,7 +54,7 @@ export const mongoBackend = {
       users: mongoUserStore(connection),
       outbox: mongoOutbox(connection),
       tokenRequests: mongoTokenRequests(connection),
-      expiringIds: mongoExpiringIds(connection),
+      expiringMarks: mongoExpiringMarks(connection),
       secretMark: mongoSecretMark(connection),
       userIds: mongoUserIds(connection),
       loginTimes: mongoLoginTimes(connection),

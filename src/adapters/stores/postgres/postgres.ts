@@ -24,7 +24,7 @@ import { announcementsOf } from './connection/announcements.ts'
 import { type Connection, connectionOf, type Queries } from './connection/connection.ts'
 import { openPool } from './connection/pool.ts'
 import { explained, requireSuitable } from './connection/server.ts'
-import { postgresExpiringIds } from './expiring-ids.ts'
+import { postgresExpiringMarks } from './expiring-marks.ts'
 import { foreignAccess } from './foreign-access.ts'
 import { turnedKeys } from './foreign-keys.ts'
 import { postgresLimiter } from './limiter.ts'
@@ -80,7 +80,7 @@ export const postgresBackend = {
       users: postgresUsers(connection, options.warn),
       outbox: postgresOutbox(connection),
       tokenRequests: postgresTokenRequests(connection),
-      expiringIds: postgresExpiringIds(connection),
+      expiringMarks: postgresExpiringMarks(connection),
       secretMark: postgresSecretMark(connection),
       userIds: postgresUserIds(connection),
       loginTimes: postgresLoginTimes(connection),

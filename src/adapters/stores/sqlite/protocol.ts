@@ -1,4 +1,4 @@
-import type { ExpiringIds } from '../../../application/ports/stores/expiring-ids.ts'
+import type { ExpiringMarks } from '../../../application/ports/stores/expiring-marks.ts'
 import type { LoginTimes } from '../../../application/ports/stores/login-times.ts'
 import type { OAuthStateStore } from '../../../application/ports/stores/oauth-state-store.ts'
 import type { Outbox } from '../../../application/ports/stores/outbox.ts'
@@ -14,7 +14,7 @@ export interface Writes {
   readonly users: Required<Pick<UserStore, 'insert' | 'insertAll' | 'replace' | 'remove'>>
   readonly outbox: Omit<Outbox, 'nextDue' | 'list' | 'count' | 'countBySink'>
   readonly tokenRequests: Omit<TokenRequests, 'list' | 'count'>
-  readonly expiringIds: Required<Pick<ExpiringIds, 'add' | 'addAll' | 'claim' | 'sweep'>>
+  readonly expiringMarks: Required<Pick<ExpiringMarks, 'add' | 'addAll' | 'claim' | 'sweep'>>
   readonly tokens: Pick<TokenStore, 'put' | 'remove' | 'removeAllOf' | 'sweep'>
   readonly oauthStates: OAuthStateStore
   readonly sessions: Required<Pick<SessionStore, 'put' | 'putAll' | 'recordUse' | 'remove' | 'removeAllOf' | 'sweep'>>
@@ -55,7 +55,7 @@ export const writeMethods: { readonly [S in keyof Writes]: { readonly [M in keyo
     discard: true,
     sweepDead: true,
   },
-  expiringIds: { add: true, addAll: true, claim: true, sweep: true },
+  expiringMarks: { add: true, addAll: true, claim: true, sweep: true },
   tokens: { put: true, remove: true, removeAllOf: true, sweep: true },
   oauthStates: { put: true, take: true, sweep: true },
   sessions: { put: true, putAll: true, recordUse: true, remove: true, removeAllOf: true, sweep: true },

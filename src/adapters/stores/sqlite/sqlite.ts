@@ -6,7 +6,7 @@ import { createFile, pathIn } from './data-file.ts'
 import { checkFile, copyFile, fileSchemas } from './file-care.ts'
 import { sqliteLimiter } from './limiter.ts'
 import { limitsFile } from './limits-file.ts'
-import { sqliteExpiringIds } from './read/expiring-ids.ts'
+import { sqliteExpiringMarks } from './read/expiring-marks.ts'
 import { sqliteLoginTimes } from './read/login-times.ts'
 import { sqliteOutbox } from './read/outbox.ts'
 import { sqliteSecretMark } from './read/secret-mark.ts'
@@ -76,7 +76,7 @@ export async function openSqlite(
     users: sqliteUsers(read, writes.users),
     outbox: sqliteOutbox(read, writes.outbox),
     tokenRequests: sqliteTokenRequests(read, writes.tokenRequests),
-    expiringIds: sqliteExpiringIds(read, writes.expiringIds, clock),
+    expiringMarks: sqliteExpiringMarks(read, writes.expiringMarks, clock),
     secretMark: sqliteSecretMark(read, writes.secretMark),
     userIds: writes.userIds,
     loginTimes: sqliteLoginTimes(read, writes.loginTimes),

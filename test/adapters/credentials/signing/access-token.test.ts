@@ -14,7 +14,7 @@ import type { KeyAlgorithm } from '../../../../src/adapters/credentials/signing/
 import type { JwtAlgorithm } from '../../../../src/adapters/credentials/signing/options.ts'
 import { type SigningKeys, signingKeys } from '../../../../src/adapters/credentials/signing/signing-keys.ts'
 import { derivedKeys } from '../../../../src/adapters/crypto/derived-keys.ts'
-import { memoryExpiringIds } from '../../../../src/adapters/stores/memory/expiring-ids.ts'
+import { memoryExpiringMarks } from '../../../../src/adapters/stores/memory/expiring-marks.ts'
 import { memorySecretMark } from '../../../../src/adapters/stores/memory/secret-mark.ts'
 import { aUser } from '../../../../src/testing/builders.ts'
 import { fixedClock } from '../../../../src/testing/fixed-clock.ts'
@@ -48,7 +48,7 @@ function credentialsOf(keys: SigningKeys, algorithm: JwtAlgorithm, ofClock = clo
     audience: 'portcullis:auth',
     tenant: 'default',
     lifetimeSeconds: 3600,
-    expiringIds: memoryExpiringIds(ofClock),
+    expiringMarks: memoryExpiringMarks(ofClock),
     clock: ofClock,
     newId: randomUUID,
   })

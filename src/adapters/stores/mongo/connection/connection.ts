@@ -119,7 +119,7 @@ export function connectionOf(
     sessions: database.collection<SessionDocument>('sessions'),
     meta,
     collection: (name: string) => database.collection(name),
-    expiringIds: database.collection<ExpiringDocument>('expiring_ids'),
+    expiringMarks: database.collection<ExpiringDocument>('expiring_ids'),
     limits: client.db(databaseName, counting).collection<LimitDocument>('limits'),
     refusedLogins: client.db(databaseName, counting).collection<RefusedLoginsDocument>('refused_logins'),
     now,

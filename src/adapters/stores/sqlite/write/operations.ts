@@ -1,6 +1,6 @@
 import type { InThread, Writes } from '../protocol.ts'
 import type { Statements } from '../statements.ts'
-import { expiringIdWrites } from './expiring-ids.ts'
+import { expiringMarkWrites } from './expiring-marks.ts'
 import { loginTimeWrites } from './login-times.ts'
 import { metaWrites } from './meta.ts'
 import { oauthStateWrites } from './oauth-states.ts'
@@ -18,7 +18,7 @@ export function operations(sql: Statements): { readonly [S in keyof Writes]: InT
     users: userWrites(sql),
     outbox: outboxWrites(sql),
     tokenRequests: tokenRequestWrites(sql),
-    expiringIds: expiringIdWrites(sql),
+    expiringMarks: expiringMarkWrites(sql),
     tokens: tokenWrites(sql),
     oauthStates: oauthStateWrites(sql),
     sessions: sessionWrites(sql),

@@ -1,7 +1,7 @@
 import type { InThread, Writes } from '../protocol.ts'
 import { type Statements, sweepExpired } from '../statements.ts'
 
-export function expiringIdWrites(sql: Statements): InThread<Writes['expiringIds']> {
+export function expiringMarkWrites(sql: Statements): InThread<Writes['expiringMarks']> {
   function add(id: string, until: Date): void {
     const put = sql<[string, number]>(
       `INSERT INTO expiring_ids (id, expires_at) VALUES (?, ?)

@@ -1,7 +1,7 @@
-import type { ExpiringIds } from '../../../application/ports/stores/expiring-ids.ts'
+import type { ExpiringMarks } from '../../../application/ports/stores/expiring-marks.ts'
 import { sweep } from './sweep.ts'
 
-export function memoryExpiringIds(clock: () => Date): ExpiringIds {
+export function memoryExpiringMarks(clock: () => Date): ExpiringMarks {
   const ends = new Map<string, Date>()
 
   return {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import type { ExpiringIds } from '../../application/ports/stores/expiring-ids.ts'
+import type { ExpiringMarks } from '../../application/ports/stores/expiring-marks.ts'
 import { type Cases, range } from '../cases.ts'
 import { callers } from '../users-scene.ts'
 
-/** The promises of `ExpiringIds` of `application/ports`, which every store of users keeps. */
-export function expiringIdsContract({ on, onNew, assertSwept }: Cases<ExpiringIds>): void {
+/** The promises of `ExpiringMarks` of `application/ports`, which every store of users keeps. */
+export function expiringMarksContract({ on, onNew, assertSwept }: Cases<ExpiringMarks>): void {
   on(
     'has an id from when it is added, on every handle, until it expires',
     async ({ store, second, clock, inSeconds }) => {
@@ -79,7 +79,7 @@ export function expiringIdsContract({ on, onNew, assertSwept }: Cases<ExpiringId
     assert.equal(rest.next, null)
   })
 
-  onNew('sweeps at most the given number of expired ids, and no live one', async ({ store, clock, inSeconds }) => {
+  onNew('sweeps at most the given number of expired marks, and no live one', async ({ store, clock, inSeconds }) => {
     const lasting = randomUUID()
     await store.add(lasting, inSeconds(120))
     for (const _ of range(5)) await store.add(randomUUID(), inSeconds(60))

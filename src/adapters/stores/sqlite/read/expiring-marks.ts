@@ -1,8 +1,8 @@
-import type { ExpiringIds } from '../../../../application/ports/stores/expiring-ids.ts'
+import type { ExpiringMarks } from '../../../../application/ports/stores/expiring-marks.ts'
 import type { Read } from '../connection.ts'
 import type { Writes } from '../protocol.ts'
 
-export function sqliteExpiringIds(read: Read, writes: Writes['expiringIds'], clock: () => Date): ExpiringIds {
+export function sqliteExpiringMarks(read: Read, writes: Writes['expiringMarks'], clock: () => Date): ExpiringMarks {
   return {
     ...writes,
 

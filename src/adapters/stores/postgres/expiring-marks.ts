@@ -1,4 +1,4 @@
-import type { ExpiringId, ExpiringIds } from '../../../application/ports/stores/expiring-ids.ts'
+import type { ExpiringMark, ExpiringMarks } from '../../../application/ports/stores/expiring-marks.ts'
 import type { Connection } from './connection/connection.ts'
 
 const add = `
@@ -11,7 +11,7 @@ const claim = 'INSERT INTO @expiring_ids (id, expires_at) VALUES ($1, $2) ON CON
 const behind = `
   SELECT id, expires_at AS until FROM @expiring_ids WHERE id > $1 AND expires_at > $2 ORDER BY id LIMIT $3`
 
-export function postgresExpiringIds({ all, one, change, sweep, now }: Connection): ExpiringIds {
+export function postgresExpiringMarks({ all, one, change, sweep, now }: Connection): ExpiringMarks {
   return {
     async add(id, until) {
       await change(add, [id, until])
@@ -30,7 +30,7 @@ export function postgresExpiringIds({ all, one, change, sweep, now }: Connection
     },
 
     async list(limit, after) {
-      const items = await all<ExpiringId>(behind, [after ?? '', now(), limit])
+      const items = await all<ExpiringMark>(behind, [after ?? '', now(), limit])
       return { items, next: items.length === limit ? (items.at(-1)?.id ?? null) : null }
     },
 

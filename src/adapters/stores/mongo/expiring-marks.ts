@@ -1,18 +1,26 @@
-import type { ExpiringIds } from '../../../application/ports/stores/expiring-ids.ts'
+import type { ExpiringMarks } from '../../../application/ports/stores/expiring-marks.ts'
 import type { Connection } from './connection/connection.ts'
 import { type ExpiringDocument, literal } from './documents.ts'
 
-export function mongoExpiringIds({ expiringIds, now, run, upsert, isDuplicate, page, sweep }: Connection): ExpiringIds {
+export function mongoExpiringMarks({
+  expiringMarks,
+  now,
+  run,
+  upsert,
+  isDuplicate,
+  page,
+  sweep,
+}: Connection): ExpiringMarks {
   return {
     add: (id, until) =>
       run(() =>
-        upsert(() => expiringIds.updateOne({ _id: literal(id) }, { $max: { expiresAt: until } }, { upsert: true })),
+        upsert(() => expiringMarks.updateOne({ _id: literal(id) }, { $max: { expiresAt: until } }, { upsert: true })),
       ),
 
     claim: (id, until) =>
       run(async () => {
         try {
-          await expiringIds.insertOne({ _id: id, expiresAt: until })
+          await expiringMarks.insertOne({ _id: id, expiresAt: until })
           return true
         } catch (error) {
           if (!isDuplicate(error)) throw error
@@ -20,7 +28,8 @@ export function mongoExpiringIds({ expiringIds, now, run, upsert, isDuplicate, p
         }
       }),
 
-    has: (id) => run(async () => (await expiringIds.findOne({ _id: literal(id), expiresAt: { $gt: now() } })) !== null),
+    has: (id) =>
+      run(async () => (await expiringMarks.findOne({ _id: literal(id), expiresAt: { $gt: now() } })) !== null),
 
     async list(limit, after) {
       const order = { filter: { expiresAt: { $gt: now() } }, limit, after }
