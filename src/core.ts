@@ -49,6 +49,9 @@ export {
 } from './application/deliveries/undelivered.ts'
 export { VerifyUser } from './application/one-time-tokens/verify-user.ts'
 
+// The mark of the secret
+export { checkText } from './application/tenant-texts.ts'
+
 // Limits: the needs of use cases that limit guessing
 export { CountedLimits } from './application/limits/counted-limits.ts'
 export type { LimitFigures } from './application/limits/counters.ts'

@@ -65,7 +65,7 @@ export {
 } from './application/ports/stores/outbox.ts'
 export type { DeliveryState, Page } from './application/ports/stores/page.ts'
 export type { PasswordHasher } from './application/ports/password-hasher.ts'
-export type { SecretMark } from './application/ports/stores/secret-mark.ts'
+export type { TenantTexts } from './application/ports/stores/tenant-texts.ts'
 export type { SessionStore } from './application/ports/stores/session-store.ts'
 export {
   type EventHandlers,

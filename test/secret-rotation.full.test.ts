@@ -109,7 +109,7 @@ describe('the secret of two processes', () => {
       env: { PATH: process.env.PATH, ...env },
       stdio: 'ignore',
     })
-    const progress = async () => JSON.parse((await store.secretMark.read('secret-rotation')) ?? '{"users":0}')
+    const progress = async () => JSON.parse((await store.tenantTexts.read('secret-rotation')) ?? '{"users":0}')
     await eventually('the first page', async () => (await progress()).users > 0)
     killed.kill('SIGKILL')
     await once(killed, 'close')

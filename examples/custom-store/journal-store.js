@@ -449,15 +449,7 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
       },
     },
 
-    secretMark: {
-      async check(mark, name = 'secret') {
-        const first = state.marks.get(name)
-        if (first === undefined) commit(['marks', name, mark])
-        return first === undefined ? 'first' : first === mark ? 'same' : 'other'
-      },
-      async replace(mark, name = 'secret') {
-        commit(['marks', name, mark])
-      },
+    tenantTexts: {
       async read(name) {
         return state.marks.get(name) ?? null
       },

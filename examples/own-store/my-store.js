@@ -153,7 +153,7 @@ export default async function open({ dataFolder, clock, warn }) {
   const outbox = memoryOutbox()
   // The other records of users need no transaction with them, so SQLite keeps them.
   const sqlite = await openStore({ kind: 'sqlite', dataFolder }, { clock, warn })
-  const { tokenRequests, expiringMarks, secretMark, ping, close } = sqlite
+  const { tokenRequests, expiringMarks, tenantTexts, ping, close } = sqlite
   const users = new Users(outbox)
-  return { users, loginTimes: users, outbox, tokenRequests, expiringMarks, secretMark, ping, close }
+  return { users, loginTimes: users, outbox, tokenRequests, expiringMarks, tenantTexts, ping, close }
 }

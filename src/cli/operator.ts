@@ -47,7 +47,7 @@ export async function openOperator(
   }
   refuseMemory('users', settings)
   const handle = await openRole('users', owner)
-  const { users, userIds, outbox, tokenRequests, secretMark, loginTimes, expiringMarks } = portsFor(
+  const { users, userIds, outbox, tokenRequests, tenantTexts, loginTimes, expiringMarks } = portsFor(
     'users',
     stores.users.kind,
     handle,
@@ -118,7 +118,7 @@ export async function openOperator(
     async resetLink(user: User, publicUrl: string): Promise<{ link: string; expiresAt: Date } | null> {
       refuseDeadLink(settings)
       const master = await resolveSecret(settings)
-      await bindSecret({ secretMark }, master, tenant)
+      await bindSecret({ tenantTexts }, master, tenant)
       const { store, close } = await openBeside('tokens', owner, handle)
       const { tokens } = portsFor('tokens', stores.tokens.kind, store)
       try {
@@ -135,16 +135,16 @@ export async function openOperator(
     },
 
     /** Binds the users to another secret: that of the settings, or a new one in the data folder. */
-    replaceSecret: () => replaceSecret({ secretMark }, settings, tenant),
+    replaceSecret: () => replaceSecret({ tenantTexts }, settings, tenant),
 
     /** The change from a former secret to another one. */
-    secretRotation: () => rotationOf({ users: { users, secretMark }, settings, tenant, clock, timers }),
+    secretRotation: () => rotationOf({ users: { users, tenantTexts }, settings, tenant, clock, timers }),
 
     /** The pairs of keys that sign tokens. */
     async signingKeys() {
       const master = await resolveSecret(settings)
-      await bindSecret({ secretMark }, master, tenant)
-      return signingKeysOf(settings, { secretMark, keyRing: keyRingOf(master, tenant), clock, added: () => undefined })
+      await bindSecret({ tenantTexts }, master, tenant)
+      return signingKeysOf(settings, { tenantTexts, keyRing: keyRingOf(master, tenant), clock, added: () => undefined })
     },
 
     /** The stored sessions of a user. Throws `SettingsFault` where only the serving process has them. */
@@ -179,7 +179,7 @@ export async function openOperator(
       if (!settings.limits.enabled) return { unknown: 'limits.enabled is off' }
       if (!hasSecret(settings)) return { unknown: 'the secret is not set' } // the keys of the counters depend on it
       const master = await resolveSecret(settings)
-      await bindSecret({ secretMark }, master, tenant)
+      await bindSecret({ tenantTexts }, master, tenant)
       const { store, close } = await openBeside('sessions', owner, handle)
       try {
         const { limiter } = store
@@ -201,7 +201,7 @@ export async function openOperator(
     /** Tells why somebody with this address cannot log in. Throws `SettingsFault` where only the serving process knows it. */
     async explainLogin(email: Email, requestId: string): Promise<LoginExplanation> {
       const master = await resolveSecret(settings)
-      await bindSecret({ secretMark }, master, tenant)
+      await bindSecret({ tenantTexts }, master, tenant)
       const { store, close } = await openBeside('sessions', owner, handle)
       try {
         const { limiter, refusedLogins = noRefusedLogins } = store

@@ -12,10 +12,10 @@ import { oauthStateStoreContract } from './contracts/oauth-state-store.ts'
 import { outboxContract } from './contracts/outbox.ts'
 import { ownFieldsContract } from './contracts/own-fields.ts'
 import { refusedLoginsContract } from './contracts/refused-logins.ts'
-import { secretMarkContract } from './contracts/secret-mark.ts'
 import { sessionStoreContract } from './contracts/session-store.ts'
 import { sinksContract } from './contracts/sinks.ts'
 import { superusersContract } from './contracts/superusers.ts'
+import { tenantTextsContract } from './contracts/tenant-texts.ts'
 import { tokenRequestsContract } from './contracts/token-requests.ts'
 import { tokenStoreContract } from './contracts/token-store.ts'
 import { userIdsContract } from './contracts/user-ids.ts'
@@ -42,7 +42,7 @@ const suites: { readonly [Name in PortName]-?: readonly Suite[] } = {
   ],
   tokenRequests: [ofUsers('as a store of requests for tokens', tokenRequestsContract)],
   expiringMarks: [ofPort('expiringMarks', 'as a store of marks that expire', expiringMarksContract)],
-  secretMark: [ofPort('secretMark', 'as a store of the mark of the secret', secretMarkContract)],
+  tenantTexts: [ofPort('tenantTexts', 'as a store of named texts', tenantTextsContract)],
   userIds: [ofPort('userIds', 'as a store of the kind of ids', userIdsContract)],
   loginTimes: [ofUsers('as a store of the times of logins', loginTimesContract)],
   sessions: [ofPort('sessions', 'as a store of sessions', sessionStoreContract)],

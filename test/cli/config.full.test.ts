@@ -62,8 +62,8 @@ describe('portcullis config check', () => {
       return err
     }
     expect(await told()).to.contain('logins and links of fastapi-users go on for 30 days from the first start\n')
-    const { secretMark, close } = await openStore({ kind: 'sqlite', dataFolder: join(cwd, 'data') })
-    await secretMark.exchange('former-since', null, '2020-01-01')
+    const { tenantTexts, close } = await openStore({ kind: 'sqlite', dataFolder: join(cwd, 'data') })
+    await tenantTexts.exchange('former-since', null, '2020-01-01')
     await close()
     expect(await told()).to.contain(
       'logins and links of fastapi-users have ended on 2020-01-31: remove compat.jwtSecret\n',

@@ -85,7 +85,7 @@ export default [
   {
     title: 'a replaced secret leaves keys that nobody can open',
     file: 'src/config/composition/master-secret.ts',
-    text: 'if ((await users.secretMark.read(keySetName)) !== null) await users.secretMark.replace(noKeys, keySetName)',
+    text: 'if ((await users.tenantTexts.read(keySetName)) !== null) await replaceText(users.tenantTexts, keySetName, noKeys)',
     replacement: '',
     tests: ['test/config/composition/master-secret.test.ts'],
   },

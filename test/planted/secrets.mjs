@@ -10,7 +10,7 @@ export default [
     file: rotation,
     text: '      await resealSigningKeys()\n      let known = text',
     replacement:
-      "      if (bound !== null) await secretMark.exchange('secret', bound, to)\n      await resealSigningKeys()\n      let known = text",
+      "      if (bound !== null) await tenantTexts.exchange('secret', bound, to)\n      await resealSigningKeys()\n      let known = text",
     tests: rotations,
   },
   {

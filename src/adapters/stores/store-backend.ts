@@ -4,7 +4,7 @@ import type { PortName, StorePorts } from './store-ports.ts'
 
 /** The roles of stores, and the ports that each role needs. The counters of limits and the refused logins are in the store of the sessions, if it has any. */
 export const neededPorts = {
-  users: ['users', 'outbox', 'tokenRequests', 'expiringMarks', 'secretMark', 'loginTimes'],
+  users: ['users', 'outbox', 'tokenRequests', 'expiringMarks', 'tenantTexts', 'loginTimes'],
   sessions: ['sessions'],
   tokens: ['tokens', 'oauthStates'],
 } as const satisfies Readonly<Record<string, readonly PortName[]>>

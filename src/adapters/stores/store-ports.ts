@@ -4,8 +4,8 @@ import type { LoginTimes } from '../../application/ports/stores/login-times.ts'
 import type { OAuthStateStore } from '../../application/ports/stores/oauth-state-store.ts'
 import type { Outbox } from '../../application/ports/stores/outbox.ts'
 import type { RefusedLogins } from '../../application/ports/stores/refused-logins.ts'
-import type { SecretMark } from '../../application/ports/stores/secret-mark.ts'
 import type { SessionStore } from '../../application/ports/stores/session-store.ts'
+import type { TenantTexts } from '../../application/ports/stores/tenant-texts.ts'
 import type { TokenRequests } from '../../application/ports/stores/token-requests.ts'
 import type { TokenStore } from '../../application/ports/stores/token-store.ts'
 import type { UserIds } from '../../application/ports/stores/user-ids.ts'
@@ -20,7 +20,7 @@ export interface StorePorts {
   readonly outbox?: Outbox
   readonly tokenRequests?: TokenRequests
   readonly expiringMarks?: ExpiringMarks
-  readonly secretMark?: SecretMark
+  readonly tenantTexts?: TenantTexts
   /** Without it, the users have UUIDs. */
   readonly userIds?: UserIds
   readonly loginTimes?: LoginTimes
@@ -100,9 +100,9 @@ export const storePorts: { readonly [Name in PortName]-?: PortFacts<Required<Sto
     records: 'expiring_ids',
     methods: { add: 'write', claim: 'write', has: 'read', list: 'read', sweep: 'write' },
   },
-  secretMark: {
+  tenantTexts: {
     records: 'secret_mark',
-    methods: { check: 'write', replace: 'write', read: 'read', exchange: 'write' },
+    methods: { read: 'read', exchange: 'write' },
   },
   userIds: { records: 'user_ids', methods: { keep: 'write', kept: 'read', next: 'write' } },
   loginTimes: { records: 'login_times', methods: { recordLogin: 'write', lastLogin: 'read' } },

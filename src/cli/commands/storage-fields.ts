@@ -20,7 +20,7 @@ export async function keyFields(options: GlobalOptions): Promise<ExitCode> {
   const { settings } = tenant
   const handle = await openRole('users', tenant)
   try {
-    const { users, userIds, secretMark } = portsFor('users', settings.stores.users.kind, handle)
+    const { users, userIds, tenantTexts } = portsFor('users', settings.stores.users.kind, handle)
     const hasher = openHasher(settings, openHashPool(settings.passwords))
     const { fieldRules, ...ports } = userPortsOf(settings, { users, userIds, hasher, clock: () => new Date() })
     const changeUser = new ChangeUser({ ...ports, users })
@@ -43,7 +43,7 @@ export async function keyFields(options: GlobalOptions): Promise<ExitCode> {
       )
       return 1
     }
-    await noteKeys({ secretMark }, fieldRules)
+    await noteKeys({ tenantTexts }, fieldRules)
     await printed(options, `${changed} users have new keys`, { changed })
     return 0
   } finally {

@@ -33,16 +33,11 @@ export async function openRecords(options: GlobalOptions & { readonly dryRun?: t
   return await orClose(opened(), () => handle.close())
 
   async function opened() {
-    const {
-      users,
-      userIds,
-      expiringMarks,
-      loginTimes,
-      secretMark: marks,
-    } = portsFor('users', settings.stores.users.kind, handle)
+    const role = portsFor('users', settings.stores.users.kind, handle)
+    const { users, userIds, expiringMarks, loginTimes, tenantTexts } = role
     await keepIds({ userIds }, settings.ids)
     const master = await resolveSecret(settings)
-    await bindSecret({ secretMark: marks }, master, tenant.id)
+    await bindSecret({ tenantTexts }, master, tenant.id)
     const keyRing = keyRingOf(master, tenant.id)
     const fieldRules = rulesOf(settings)
     const beside = await openBeside('sessions', tenant, handle).catch((thrown: unknown) => {

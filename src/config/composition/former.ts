@@ -7,7 +7,7 @@ import type { FormerLinks } from '../../application/ports/former-links.ts'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 
-type Marked = Pick<UsersRole, 'secretMark'>
+type Marked = Pick<UsersRole, 'tenantTexts'>
 
 /** The name of the first day in the store, as `2026-12-31`. */
 const firstDay = 'former-since'
@@ -23,15 +23,15 @@ export function formerEndOf({ compat }: Pick<Settings, 'compat'>) {
     async prepare(users: Marked, now: Date): Promise<void> {
       if (compat.until !== undefined) return
       const today = now.toISOString().slice(0, 10)
-      if (hasSecrets(compat)) await users.secretMark.exchange(firstDay, null, today)
+      if (hasSecrets(compat)) await users.tenantTexts.exchange(firstDay, null, today)
       end = await storedEnd(users)
     },
   }
 }
 
 /** The end by the first day in the store, which remains when the secrets are removed; `null` if no start had one. */
-async function storedEnd({ secretMark }: Marked): Promise<Date | null> {
-  const day = await secretMark.read(firstDay)
+async function storedEnd({ tenantTexts }: Marked): Promise<Date | null> {
+  const day = await tenantTexts.read(firstDay)
   return day === null ? null : usualEnd(day)
 }
 

@@ -5,6 +5,7 @@ import { keySetName, noKeys } from '../../adapters/credentials/signing/key-set.t
 import { type DerivedKeys, derivedKeys, secretMark } from '../../adapters/crypto/derived-keys.ts'
 import { openSecretFile, removeSecretFile } from '../../adapters/crypto/secret-file.ts'
 import type { UsersRole } from '../../adapters/stores/store-backend.ts'
+import { checkText, replaceText } from '../../application/tenant-texts.ts'
 import { settingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { memberOf } from '../settings/schema/tree.ts'
@@ -57,15 +58,15 @@ const secretPathIn = (dataFolder: string): string => join(dataFolder, 'secret')
 
 /** Binds the store to the secret, or throws a `SettingsFault` if it is bound to none of the secrets. */
 export async function bindSecret(
-  users: Pick<UsersRole, 'secretMark'>,
+  users: Pick<UsersRole, 'tenantTexts'>,
   master: MasterSecret,
   tenant: string,
 ): Promise<'first' | 'same'> {
   // A record of no keys tells data of this release from older ones, for which nobody chose an algorithm with pairs of keys.
-  if ((await users.secretMark.read('secret')) === null) await users.secretMark.exchange(keySetName, null, noKeys)
-  const mark = await users.secretMark.check(markOf(master, tenant))
+  if ((await users.tenantTexts.read('secret')) === null) await users.tenantTexts.exchange(keySetName, null, noKeys)
+  const mark = await checkText(users.tenantTexts, 'secret', markOf(master, tenant))
   if (mark !== 'other') return mark
-  const bound = await users.secretMark.read('secret')
+  const bound = await users.tenantTexts.read('secret')
   if (bound !== null && formerMarksOf(master, tenant).includes(bound)) return 'same'
   const { secret, origin, path } = master
   // Otherwise the next start would use the secret that this failed start has generated.
@@ -84,7 +85,7 @@ export async function bindSecret(
  * the secret of the settings is the present one.
  */
 export async function replaceSecret(
-  users: Pick<UsersRole, 'secretMark'>,
+  users: Pick<UsersRole, 'tenantTexts'>,
   settings: Settings,
   tenant: string,
 ): Promise<MasterSecret | 'same'> {
@@ -94,10 +95,10 @@ export async function replaceSecret(
   if (settings.secret === null) await rm(secretPathIn(settings.dataFolder), { force: true })
   const master = await resolveSecret(settings)
   const mark = markOf(master, tenant)
-  if ((await users.secretMark.check(mark)) === 'same') return 'same'
-  await users.secretMark.replace(mark)
+  if ((await checkText(users.tenantTexts, 'secret', mark)) === 'same') return 'same'
+  await replaceText(users.tenantTexts, 'secret', mark)
   // The present keys are sealed with the former secret.
-  if ((await users.secretMark.read(keySetName)) !== null) await users.secretMark.replace(noKeys, keySetName)
+  if ((await users.tenantTexts.read(keySetName)) !== null) await replaceText(users.tenantTexts, keySetName, noKeys)
   return master
 }
 

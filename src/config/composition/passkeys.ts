@@ -1,7 +1,7 @@
 import type { Logger } from '../../adapters/logging/log.ts'
 import { passkeyVerifier } from '../../adapters/passkeys/passkey-verifier.ts'
 import type { PasskeyVerifier } from '../../application/ports/passkey-verifier.ts'
-import type { SecretMark } from '../../application/ports/stores/secret-mark.ts'
+import type { TenantTexts } from '../../application/ports/stores/tenant-texts.ts'
 import { parseJson } from '../../lib/json-text.ts'
 import { isAndroidApp } from '../../lib/origins.ts'
 import { passkeyDomain } from '../settings/passkey-domain.ts'
@@ -22,28 +22,28 @@ export function passkeysOf(settings: Settings, publicUrl: string): PasskeyVerifi
 /** The record of the domains of all passkeys of a tenant, as a JSON list. */
 const recordName = 'passkey domains'
 
-async function domainsIn(secretMark: Pick<SecretMark, 'read'>): Promise<{ text: string | null; domains: string[] }> {
-  const text = await secretMark.read(recordName)
+async function domainsIn(tenantTexts: Pick<TenantTexts, 'read'>): Promise<{ text: string | null; domains: string[] }> {
+  const text = await tenantTexts.read(recordName)
   const parsed = text === null ? { value: [] } : parseJson(text)
   return { text, domains: 'value' in parsed ? (parsed.value as string[]) : [] } // safe: `noteDomain` writes it
 }
 
 /** Adds the domain to the record. */
-export async function noteDomain(secretMark: Pick<SecretMark, 'read' | 'exchange'>, domain: string): Promise<void> {
+export async function noteDomain(tenantTexts: Pick<TenantTexts, 'read' | 'exchange'>, domain: string): Promise<void> {
   for (;;) {
-    const { text, domains } = await domainsIn(secretMark)
+    const { text, domains } = await domainsIn(tenantTexts)
     if (domains.includes(domain)) return
-    if (await secretMark.exchange(recordName, text, JSON.stringify([...domains, domain]))) return
+    if (await tenantTexts.exchange(recordName, text, JSON.stringify([...domains, domain]))) return
   }
 }
 
 /** Warns if there are passkeys that cannot be used, because they belong to another domain. */
 export async function warnOfOtherDomains(
-  secretMark: Pick<SecretMark, 'read'>,
+  tenantTexts: Pick<TenantTexts, 'read'>,
   { rpId }: Pick<PasskeyVerifier, 'rpId'>,
   log: Pick<Logger, 'warn'>,
 ): Promise<void> {
-  const others = (await domainsIn(secretMark)).domains.filter((one) => one !== rpId)
+  const others = (await domainsIn(tenantTexts)).domains.filter((one) => one !== rpId)
   if (others.length === 0) return
   log.warn(
     { domains: others, domain: rpId },

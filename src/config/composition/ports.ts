@@ -109,7 +109,7 @@ export function portsOf(settings: Settings, opened: Opened) {
     passkeyChallenges: new PasskeyChallenges({ ...others, limiter, keyRing, newToken, maxOpenJourneys }),
     signInChallenges: new SignInChallenges({ expiringMarks, keyRing, clock }),
     passkeys: passkeysOf(settings, publicUrl),
-    noteRpId: (rpId: string) => noteDomain(users.secretMark, rpId),
+    noteRpId: (rpId: string) => noteDomain(users.tenantTexts, rpId),
     factorCodes: factorCodes(factorIssuer(settings, opened)),
     trustedBrowsers: new TrustedBrowsers({ expiringMarks, deviceTokens: devices, keyRing, clock, trustedBrowserDays }),
     factorResetHours: settings.security.factorResetHours,

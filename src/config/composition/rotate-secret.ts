@@ -19,7 +19,7 @@ import { enabledOf } from '../settings/schema/tree.ts'
 import { bindSecret, formerMarksOf, keyOwnerOf, keyRingOf, markOf, resolveSecret } from './master-secret.ts'
 
 interface Needs {
-  readonly users: Pick<UsersRole, 'users' | 'secretMark'>
+  readonly users: Pick<UsersRole, 'users' | 'tenantTexts'>
   readonly settings: Settings
   readonly tenant: string
   readonly clock: () => Date
@@ -52,12 +52,12 @@ const writesAtOnce = 16
 const busyMilliseconds = 1000
 
 /** The change of the secret of a tenant: the next step, and the work of each. Throws `SettingsFault` for a wrong secret. */
-export async function rotationOf({ users: { users, secretMark }, settings, tenant, clock, timers }: Needs) {
+export async function rotationOf({ users: { users, tenantTexts }, settings, tenant, clock, timers }: Needs) {
   const master = await resolveSecret(settings)
-  await bindSecret({ secretMark }, master, tenant)
-  const bound = await secretMark.read('secret')
+  await bindSecret({ tenantTexts }, master, tenant)
+  const bound = await tenantTexts.read('secret')
   const to = markOf(master, tenant)
-  const text = await secretMark.read(recordName)
+  const text = await tenantTexts.read(recordName)
   const progress: Progress | null = text === null ? null : JSON.parse(text) // safe: written below
   const { path } = master
   /** The change to the present secret, if the former one is still given. */
@@ -121,7 +121,7 @@ export async function rotationOf({ users: { users, secretMark }, settings, tenan
       }
       const note = async (next: Progress): Promise<boolean> => {
         const written = JSON.stringify(next)
-        const isAlone = await secretMark.exchange(recordName, known, written)
+        const isAlone = await tenantTexts.exchange(recordName, known, written)
         known = written
         now = next
         return isAlone
@@ -138,7 +138,7 @@ export async function rotationOf({ users: { users, secretMark }, settings, tenan
           continue
         }
         // The mark moves once everything is sealed. Until then, a process without the first secret may start.
-        if (bound !== null && bound !== to && !(await secretMark.exchange('secret', bound, to))) return null
+        if (bound !== null && bound !== to && !(await tenantTexts.exchange('secret', bound, to))) return null
         const end = { ...now, ...sums, after: null, doneAt: wasUnused ?? clock().toISOString() }
         return (await note(end)) ? { ...sums, ...endsOf(settings, end.doneAt) } : null
       }
@@ -157,7 +157,7 @@ export async function rotationOf({ users: { users, secretMark }, settings, tenan
       for await (const user of everyOne((after) => users.list(pageSize, after))) {
         for (const need of needs) if (needsSecret(user, need)) need.users++
       }
-      const signingKeys = keysIn((await secretMark.read(keySetName)) ?? noKeys)
+      const signingKeys = keysIn((await tenantTexts.read(keySetName)) ?? noKeys)
       return formerKeys.map(({ unsealSigningKey }, at) => ({
         isBound: marks[at] === bound,
         users: needs[at]?.users ?? 0,
@@ -200,10 +200,10 @@ export async function rotationOf({ users: { users, secretMark }, settings, tenan
 
   async function resealSigningKeys(): Promise<void> {
     for (;;) {
-      const stored = await secretMark.read(keySetName)
+      const stored = await tenantTexts.read(keySetName)
       if (stored === null || resealed(stored, first.unsealSigningKey, first.sealSigningKey) !== null) return
       const anew = resealed(stored, keys.unsealSigningKey, keys.sealSigningKey)
-      if (anew === null || (await secretMark.exchange(keySetName, stored, anew))) return
+      if (anew === null || (await tenantTexts.exchange(keySetName, stored, anew))) return
     }
   }
 }

@@ -64,7 +64,7 @@ export async function openTenant(given: Needs) {
     await prepareFormer(users, { ...needs, ...resources })
     await tenant.signingKeys.prepare()
     await requireKeys(users, tenant.ports.fieldRules)
-    await warnOfOtherDomains(users.secretMark, tenant.ports.passkeys, log)
+    await warnOfOtherDomains(users.tenantTexts, tenant.ports.passkeys, log)
     if (await hasUnusableFactors(tenant.ports.users, needs.settings)) {
       log.warn('users have second factors, but no route takes them: set routers.factors.enabled to true, or reset them')
     }
@@ -108,7 +108,7 @@ function tenantFrom(resources: Resources, needs: Needs) {
   const deliveries = deliveriesOf({ ...stores, useCases, ports, leavesEvents, log })
   const signingKeys = signingKeysOf(settings, {
     ...ports,
-    secretMark: stores.users.secretMark,
+    tenantTexts: stores.users.tenantTexts,
     added: (key) => log.info(key, 'added a signing key'),
   })
   const backends = backendsOf(settings.backends, {

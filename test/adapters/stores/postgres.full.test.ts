@@ -182,7 +182,7 @@ describe('the PostgreSQL store', () => {
       const handle = await open(url)
       await recovers(() => handle.prepare())
       for (const text of ['a\0b', 'a\ud800']) {
-        expect(await faultOf(handle.secretMark.check(text)), text).to.be.instanceOf(TypeError)
+        expect(await faultOf(handle.tenantTexts.exchange('name', null, text)), text).to.be.instanceOf(TypeError)
         expect(await handle.users.findByOAuthAccount(text, 'x'), text).to.equal(null)
       }
       await handle.close()

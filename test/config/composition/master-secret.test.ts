@@ -2,7 +2,7 @@ import { chmod, mkdir, readdir, readFile, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { keySetName, noKeys } from '../../../src/adapters/credentials/signing/key-set.ts'
-import { memorySecretMark } from '../../../src/adapters/stores/memory/secret-mark.ts'
+import { memoryTenantTexts } from '../../../src/adapters/stores/memory/tenant-texts.ts'
 import { bindSecret, replaceSecret, resolveSecret } from '../../../src/config/composition/master-secret.ts'
 import type { Settings } from '../../../src/config/settings/schema/schema.ts'
 import { faultsOf, goodSecret, settingsFolder } from '../../support/services/settings.ts'
@@ -110,18 +110,18 @@ describe('the master secret', () => {
   })
 
   it('replaces the signing keys together with itself, since it has sealed them', async () => {
-    const secretMark = memorySecretMark()
+    const tenantTexts = memoryTenantTexts()
     const { settings } = await folder.load({ secret: goodSecret })
     const another = { ...settings, secret: `${goodSecret} of another day` }
-    await bindSecret({ secretMark }, await resolveSecret(settings), 'default')
-    expect(await secretMark.read(keySetName)).to.equal(noKeys)
-    await secretMark.replace('sealed keys', keySetName)
-    await replaceSecret({ secretMark }, another, 'default')
-    expect(await secretMark.read(keySetName)).to.equal(noKeys)
+    await bindSecret({ tenantTexts }, await resolveSecret(settings), 'default')
+    expect(await tenantTexts.read(keySetName)).to.equal(noKeys)
+    await tenantTexts.exchange(keySetName, noKeys, 'sealed keys')
+    await replaceSecret({ tenantTexts }, another, 'default')
+    expect(await tenantTexts.read(keySetName)).to.equal(noKeys)
 
-    const older = memorySecretMark()
-    await older.check('the mark of an older release')
-    await replaceSecret({ secretMark: older }, another, 'default')
+    const older = memoryTenantTexts()
+    await older.exchange('secret', null, 'the mark of an older release')
+    await replaceSecret({ tenantTexts: older }, another, 'default')
     expect(await older.read(keySetName)).to.equal(null)
   })
 })

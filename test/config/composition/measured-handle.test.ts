@@ -38,8 +38,8 @@ describe('a measured store that is made of classes', () => {
   it('keeps the methods of the handle', async () => {
     const handle = { prepare: async () => undefined, ping: async () => undefined, close: async () => undefined }
     const { store } = await memoryUnderTest.open()
-    const { prepare, ping, close, secretMark } = measured({ ...store, ...handle })
+    const { prepare, ping, close, tenantTexts } = measured({ ...store, ...handle })
     await Promise.all([prepare(), ping(), close()])
-    expect(await secretMark?.check('mark')).to.equal('first')
+    expect(await tenantTexts?.exchange('name', null, 'text')).to.equal(true)
   })
 })

@@ -168,9 +168,9 @@ describe('a program with a store of its own', () => {
   })
 
   it('hears of a missing port, of a name that is no role, and of an object for several tenants', async () => {
-    const { outbox, secretMark, ...rest } = await ofClasses()
+    const { outbox, tenantTexts, ...rest } = await ofClasses()
     expect(String(await faultOf(openPortcullis(settings, { stores: { users: rest } })))).to.include(
-      'stores.users: the store of the program cannot store users: it has no outbox, no secretMark',
+      'stores.users: the store of the program cannot store users: it has no outbox, no tenantTexts',
     )
     const misnamed: object = { user: rest }
     expect(String(await faultOf(openPortcullis(settings, { stores: misnamed })))).to.include(

@@ -5,6 +5,7 @@ import { keySetName } from '../../../src/adapters/credentials/signing/key-set.ts
 import { signingKeys } from '../../../src/adapters/credentials/signing/signing-keys.ts'
 import { derivedKeys } from '../../../src/adapters/crypto/derived-keys.ts'
 import { providerVault } from '../../../src/adapters/crypto/provider-vault.ts'
+import { replaceText } from '../../../src/application/tenant-texts.ts'
 import { markOf, resolveSecret } from '../../../src/config/composition/master-secret.ts'
 import { rotationOf } from '../../../src/config/composition/rotate-secret.ts'
 import { type Factors, recoveryBinding, totpBinding } from '../../../src/domain/factors.ts'
@@ -68,14 +69,14 @@ describe('a rotation of the secret', () => {
   const quiet = () => undefined
 
   it('seals provider tokens and signing keys anew, and changes nothing else of a user', async () => {
-    const { rotation, users, secretMark, outbox, sealedBy, clock } = await scene()
+    const { rotation, users, tenantTexts, outbox, sealedBy, clock } = await scene()
     expect((await rotation(ofOld)).step).to.equal('advice')
     expect((await rotation({ ...ofOld, formerSecrets: [next] })).step).to.equal('advice')
     const [one, other, unreadable] = [sealedBy(goodSecret), sealedBy(next), sealedBy(`gone ${goodSecret}`)]
     for (const user of [one, other, unreadable]) await users.insert(user, [])
     const keysBy = (secret: string) =>
       signingKeys({
-        marks: secretMark,
+        texts: tenantTexts,
         seal: derivedKeys(secret).sealSigningKey,
         unseal: derivedKeys(secret).unsealSigningKey,
         wanted: ['EdDSA'],
@@ -95,10 +96,10 @@ describe('a rotation of the secret', () => {
     for (const user of [other, unreadable]) expect(await users.find(user.id)).to.deep.equal(user)
     expect(await outbox.count('waiting', 10)).to.equal(0)
     expect((await keysBy(next).signer('EdDSA'))?.kid).to.equal(kid)
-    const sealed = await secretMark.read(keySetName)
+    const sealed = await tenantTexts.read(keySetName)
     expect((await rotation({ secret: next })).step).to.equal('advice')
     expect(await (await rotation(oldOpens)).reseal(quiet)).to.deep.include({ resealed: 0 })
-    expect(await secretMark.read(keySetName)).to.equal(sealed)
+    expect(await tenantTexts.read(keySetName)).to.equal(sealed)
   })
 
   it('seals second factors anew, and changes nothing else of them', async () => {
@@ -130,7 +131,7 @@ describe('a rotation of the secret', () => {
   })
 
   it('loses no step of a code that is accepted meanwhile', async () => {
-    const { rotation, users, secretMark } = await scene()
+    const { rotation, users, tenantTexts } = await scene()
     await rotation(ofOld)
     const user = aUser({ oauthAccounts: [] })
     const before = { ...user, factors: factorsBy(goodSecret, user.id) }
@@ -149,7 +150,7 @@ describe('a rotation of the secret', () => {
         return await users.replace(...input)
       },
     }
-    await (await rotation(oldOpens, { users: { users: late, secretMark } })).reseal(quiet)
+    await (await rotation(oldOpens, { users: { users: late, tenantTexts } })).reseal(quiet)
     const found = await users.find(user.id)
     expect([found?.factors.totp?.lastStep, openedBy(next, found)]).to.deep.equal([62_000_000, ['secret', 'key']])
   })
@@ -171,14 +172,15 @@ describe('a rotation of the secret', () => {
   })
 
   it('tells which former secrets a stored value needs', async () => {
-    const { rotation, users, secretMark, sealedBy, clock } = await scene()
+    const { rotation, users, tenantTexts, sealedBy, clock } = await scene()
     await rotation(ofOld)
     const gone = `gone ${goodSecret}`
     const { sealSigningKey } = derivedKeys(goodSecret)
     const unused = { isBound: false, users: 0, signingKeys: 0 }
-    await secretMark.replace(
-      JSON.stringify({ keys: [{ kid: 'a', sealed: sealSigningKey(Buffer.from('key'), 'a') }] }),
+    await replaceText(
+      tenantTexts,
       keySetName,
+      JSON.stringify({ keys: [{ kid: 'a', sealed: sealSigningKey(Buffer.from('key'), 'a') }] }),
     )
     for (const user of [sealedBy(goodSecret), sealedBy(goodSecret), sealedBy(next), sealedBy(gone)]) {
       await users.insert(user, [])
@@ -214,7 +216,7 @@ describe('a rotation of the secret', () => {
 
   for (const count of [3, 600]) {
     it(`goes on with ${count} users after an interruption at any write, and is stopped by a second command`, async () => {
-      const { rotation, users, secretMark, sealedBy } = await scene()
+      const { rotation, users, tenantTexts, sealedBy } = await scene()
       await rotation(ofOld)
       const all = Array.from({ length: count }, () => sealedBy(goodSecret))
       for (const user of all) await users.insert(user, [])
@@ -222,13 +224,13 @@ describe('a rotation of the secret', () => {
       for (let writes = 0; ; writes++) {
         let left = writes
         const killed = {
-          ...secretMark,
-          async exchange(...input: Parameters<typeof secretMark.exchange>) {
+          ...tenantTexts,
+          async exchange(...input: Parameters<typeof tenantTexts.exchange>) {
             if (left-- === 0) throw write
-            return await secretMark.exchange(...input)
+            return await tenantTexts.exchange(...input)
           },
         }
-        const { step, reseal } = await rotation(oldOpens, { users: { users, secretMark: killed } })
+        const { step, reseal } = await rotation(oldOpens, { users: { users, tenantTexts: killed } })
         expect(step).to.equal('reseal')
         if (
           await reseal(quiet).then(
@@ -239,7 +241,7 @@ describe('a rotation of the secret', () => {
           break
       }
       for (const { id } of all) expect(isOpenBy(next, (await users.find(id)) ?? aUser())).to.equal(true)
-      expect(await secretMark.read('secret')).to.equal(
+      expect(await tenantTexts.read('secret')).to.equal(
         markOf(await resolveSecret((await folder.load(oldOpens)).settings), 'default'),
       )
       const last = await rotation(oldOpens)
@@ -253,7 +255,7 @@ describe('a rotation of the secret', () => {
   }
 
   it('goes through the file in the data folder, step by step', async () => {
-    const { rotation, clock, secretMark } = await scene()
+    const { rotation, clock, tenantTexts } = await scene()
     const { settings } = await folder.load({})
     const lines = async () => (await readFile(join(settings.dataFolder, 'secret'), 'utf8')).split('\n')
     const now = async () => await rotation({})
@@ -276,6 +278,6 @@ describe('a rotation of the secret', () => {
     expect(await lines()).to.have.length(2)
     expect(await lines()).not.to.include(old)
     expect((await now()).step).to.equal('add')
-    expect(await secretMark.read('secret')).to.equal(markOf(await resolveSecret(settings), 'default'))
+    expect(await tenantTexts.read('secret')).to.equal(markOf(await resolveSecret(settings), 'default'))
   })
 })

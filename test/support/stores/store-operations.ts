@@ -14,7 +14,7 @@ export function everyOperation(store: StorePorts): Operations {
     outbox,
     tokenRequests,
     expiringMarks,
-    secretMark,
+    tenantTexts,
     loginTimes,
     sessions,
     tokens,
@@ -70,11 +70,9 @@ export function everyOperation(store: StorePorts): Operations {
       sweepDeadRequests: () => tokenRequests.sweepDead(now, 10),
       settleRequests: () => tokenRequests.settle([request]),
     }),
-    ...(secretMark && {
-      checkSecret: () => secretMark.check('mark'),
-      replaceSecret: () => secretMark.replace('mark'),
-      readMark: () => secretMark.read('name'),
-      exchangeMark: () => secretMark.exchange('name', null, 'mark'),
+    ...(tenantTexts && {
+      readText: () => tenantTexts.read('name'),
+      exchangeText: () => tenantTexts.exchange('name', null, 'text'),
     }),
     ...(userIds && {
       keepKind: () => userIds.keep('uuid'),

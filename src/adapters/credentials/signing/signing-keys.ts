@@ -1,11 +1,11 @@
 import type { KeyObject } from 'node:crypto'
-import type { SecretMark } from '../../../application/ports/stores/secret-mark.ts'
+import type { TenantTexts } from '../../../application/ports/stores/tenant-texts.ts'
 import { Unavailable } from '../../../domain/refusal.ts'
 import { type KeyAlgorithm, newKeyPair, type PublicJwk, privateKeyOf, publicKeyOf } from './algorithms.ts'
 import { endOf, keySetName, keysIn, maintained, noKeys, type StoredKey, signerOf, stateOf, textOf } from './key-set.ts'
 
 interface Needs {
-  readonly marks: Pick<SecretMark, 'read' | 'exchange'>
+  readonly texts: TenantTexts
   readonly seal: (key: Buffer, kid: string) => string
   /** `null` if another secret has sealed the key. */
   readonly unseal: (sealed: string, kid: string) => Buffer | null
@@ -44,7 +44,7 @@ export function rereadSecondsOf(cacheSeconds: number): number {
  * them at their first use, and then again when they are used after the interval, so that unused keys cost nothing.
  */
 export function signingKeys(needs: Needs) {
-  const { marks, seal, unseal, wantedIfNew, cacheSeconds, clock } = needs
+  const { texts, seal, unseal, wantedIfNew, cacheSeconds, clock } = needs
   const rereadSeconds = rereadSecondsOf(cacheSeconds)
   // The other processes publish a new key at their next reading.
   const leadSeconds = cacheSeconds + rereadSeconds
@@ -63,12 +63,12 @@ export function signingKeys(needs: Needs) {
     next: (stored: readonly StoredKey[], wanted: readonly KeyAlgorithm[], at: number) => Promise<readonly StoredKey[]>,
   ): Promise<void> {
     for (let attempt = 0; attempt < 8; attempt++) {
-      const text = await marks.read(keySetName)
+      const text = await texts.read(keySetName)
       const wanted = [...new Set([...needs.wanted, ...(text !== null && wantedIfNew !== null ? [wantedIfNew] : [])])]
       const stored = keysIn(text ?? noKeys)
       const changed = await next(stored, wanted, now())
       const isSame = textOf(changed) === textOf(stored)
-      if (isSame || (await marks.exchange(keySetName, text, textOf(changed)))) {
+      if (isSame || (await texts.exchange(keySetName, text, textOf(changed)))) {
         if (!isSame) report(stored, changed)
         return adopt(changed)
       }
@@ -192,7 +192,7 @@ export function signingKeys(needs: Needs) {
     },
 
     async list() {
-      const stored = keysIn((await marks.read(keySetName)) ?? noKeys)
+      const stored = keysIn((await texts.read(keySetName)) ?? noKeys)
       return stored.map((key) => {
         const ends = endOf(key, stored, cacheSeconds)
         return {

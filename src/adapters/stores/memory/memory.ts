@@ -5,8 +5,8 @@ import { memoryLimiter } from './limiter.ts'
 import { memoryOAuthStates } from './oauth-states.ts'
 import { memoryOutbox } from './outbox.ts'
 import { memoryRefusedLogins } from './refused-logins.ts'
-import { memorySecretMark } from './secret-mark.ts'
 import { memorySessionStore } from './sessions.ts'
+import { memoryTenantTexts } from './tenant-texts.ts'
 import { memoryTokenRequests } from './token-requests.ts'
 import { memoryTokenStore } from './tokens.ts'
 import { memoryUserIds } from './user-ids.ts'
@@ -41,7 +41,7 @@ function portsOf(clock: () => Date): Required<StorePorts> {
     outbox,
     tokenRequests: memoryTokenRequests(),
     expiringMarks: memoryExpiringMarks(clock),
-    secretMark: memorySecretMark(),
+    tenantTexts: memoryTenantTexts(),
     userIds,
     loginTimes: users,
     sessions: memorySessionStore(clock),

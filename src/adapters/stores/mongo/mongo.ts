@@ -23,8 +23,8 @@ import { knownSchema, migrations, schemaRecord } from './migrations.ts'
 import { mongoOAuthStates } from './oauth-states.ts'
 import { mongoOutbox } from './outbox.ts'
 import { mongoRefusedLogins } from './refused-logins.ts'
-import { mongoSecretMark } from './secret-mark.ts'
 import { mongoSessionStore } from './sessions.ts'
+import { mongoTenantTexts } from './tenant-texts.ts'
 import { mongoTokenRequests } from './token-requests.ts'
 import { mongoTokenStore } from './tokens.ts'
 import { mongoUserIds } from './user-ids.ts'
@@ -55,7 +55,7 @@ export const mongoBackend = {
       outbox: mongoOutbox(connection),
       tokenRequests: mongoTokenRequests(connection),
       expiringMarks: mongoExpiringMarks(connection),
-      secretMark: mongoSecretMark(connection),
+      tenantTexts: mongoTenantTexts(connection),
       userIds: mongoUserIds(connection),
       loginTimes: mongoLoginTimes(connection),
       sessions: mongoSessionStore(connection),

@@ -41,8 +41,8 @@ import { postgresOAuthStates } from './oauth-states.ts'
 import { postgresOutbox } from './outbox.ts'
 import { postgresRefusedLogins } from './refused-logins.ts'
 import { rolesOf } from './roles.ts'
-import { postgresSecretMark } from './secret-mark.ts'
 import { postgresSessions } from './sessions.ts'
+import { postgresTenantTexts } from './tenant-texts.ts'
 import { postgresTokenRequests } from './token-requests.ts'
 import { postgresTokens } from './tokens.ts'
 import { postgresUserIds } from './user-ids.ts'
@@ -81,7 +81,7 @@ export const postgresBackend = {
       outbox: postgresOutbox(connection),
       tokenRequests: postgresTokenRequests(connection),
       expiringMarks: postgresExpiringMarks(connection),
-      secretMark: postgresSecretMark(connection),
+      tenantTexts: postgresTenantTexts(connection),
       userIds: postgresUserIds(connection),
       loginTimes: postgresLoginTimes(connection),
       sessions: postgresSessions(connection),

@@ -2,8 +2,8 @@ import type { ExpiringMarks } from '../../../application/ports/stores/expiring-m
 import type { LoginTimes } from '../../../application/ports/stores/login-times.ts'
 import type { OAuthStateStore } from '../../../application/ports/stores/oauth-state-store.ts'
 import type { Outbox } from '../../../application/ports/stores/outbox.ts'
-import type { SecretMark } from '../../../application/ports/stores/secret-mark.ts'
 import type { SessionStore } from '../../../application/ports/stores/session-store.ts'
+import type { TenantTexts } from '../../../application/ports/stores/tenant-texts.ts'
 import type { TokenRequests } from '../../../application/ports/stores/token-requests.ts'
 import type { TokenStore } from '../../../application/ports/stores/token-store.ts'
 import type { UserIds } from '../../../application/ports/stores/user-ids.ts'
@@ -18,7 +18,7 @@ export interface Writes {
   readonly tokens: Pick<TokenStore, 'put' | 'remove' | 'removeAllOf' | 'sweep'>
   readonly oauthStates: OAuthStateStore
   readonly sessions: Required<Pick<SessionStore, 'put' | 'putAll' | 'recordUse' | 'remove' | 'removeAllOf' | 'sweep'>>
-  readonly secretMark: Omit<SecretMark, 'read'>
+  readonly tenantTexts: Omit<TenantTexts, 'read'>
   readonly userIds: UserIds
   readonly loginTimes: Pick<LoginTimes, 'recordLogin'>
   readonly meta: {
@@ -59,7 +59,7 @@ export const writeMethods: { readonly [S in keyof Writes]: { readonly [M in keyo
   tokens: { put: true, remove: true, removeAllOf: true, sweep: true },
   oauthStates: { put: true, take: true, sweep: true },
   sessions: { put: true, putAll: true, recordUse: true, remove: true, removeAllOf: true, sweep: true },
-  secretMark: { check: true, replace: true, exchange: true },
+  tenantTexts: { exchange: true },
   userIds: { keep: true, kept: true, next: true },
   loginTimes: { recordLogin: true },
   meta: { open: true, ping: true },

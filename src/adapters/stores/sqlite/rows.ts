@@ -132,4 +132,4 @@ export function eventOf(payload: string): AccountEvent {
 }
 
 /** The name of the row in `meta` that has the mark of this name. */
-export const rowOf = (name = 'secret'): string => (name === 'secret' ? 'secret-mark' : name)
+export const rowOf = (name: string): string => (name === 'secret' ? 'secret-mark' : name)

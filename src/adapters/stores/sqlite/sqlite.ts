@@ -9,8 +9,8 @@ import { limitsFile } from './limits-file.ts'
 import { sqliteExpiringMarks } from './read/expiring-marks.ts'
 import { sqliteLoginTimes } from './read/login-times.ts'
 import { sqliteOutbox } from './read/outbox.ts'
-import { sqliteSecretMark } from './read/secret-mark.ts'
 import { sqliteSessions } from './read/sessions.ts'
+import { sqliteTenantTexts } from './read/tenant-texts.ts'
 import { sqliteTokenRequests } from './read/token-requests.ts'
 import { sqliteTokens } from './read/tokens.ts'
 import { sqliteUsers } from './read/users.ts'
@@ -77,7 +77,7 @@ export async function openSqlite(
     outbox: sqliteOutbox(read, writes.outbox),
     tokenRequests: sqliteTokenRequests(read, writes.tokenRequests),
     expiringMarks: sqliteExpiringMarks(read, writes.expiringMarks, clock),
-    secretMark: sqliteSecretMark(read, writes.secretMark),
+    tenantTexts: sqliteTenantTexts(read, writes.tenantTexts),
     userIds: writes.userIds,
     loginTimes: sqliteLoginTimes(read, writes.loginTimes),
     sessions: sqliteSessions(read, writes.sessions, clock),

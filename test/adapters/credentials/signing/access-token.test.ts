@@ -15,7 +15,7 @@ import type { JwtAlgorithm } from '../../../../src/adapters/credentials/signing/
 import { type SigningKeys, signingKeys } from '../../../../src/adapters/credentials/signing/signing-keys.ts'
 import { derivedKeys } from '../../../../src/adapters/crypto/derived-keys.ts'
 import { memoryExpiringMarks } from '../../../../src/adapters/stores/memory/expiring-marks.ts'
-import { memorySecretMark } from '../../../../src/adapters/stores/memory/secret-mark.ts'
+import { memoryTenantTexts } from '../../../../src/adapters/stores/memory/tenant-texts.ts'
 import { aUser } from '../../../../src/testing/builders.ts'
 import { fixedClock } from '../../../../src/testing/fixed-clock.ts'
 
@@ -25,9 +25,9 @@ const now = clock().getTime() / 1000
 const user = aUser()
 const proof = { at: clock(), methods: ['pwd'] }
 
-function keysFor(wanted: readonly KeyAlgorithm[], marks = memorySecretMark(), ofClock = clock): SigningKeys {
+function keysFor(wanted: readonly KeyAlgorithm[], texts = memoryTenantTexts(), ofClock = clock): SigningKeys {
   return signingKeys({
-    marks,
+    texts,
     seal: keyRing.sealSigningKey,
     unseal: keyRing.unsealSigningKey,
     wanted,
@@ -90,7 +90,7 @@ for (const alg of ['EdDSA', 'ES256', 'RS256'] as const) {
 
     it('is read before its end only, also if it was read before', async () => {
       const ticking = fixedClock(clock())
-      const own = credentialsOf(keysFor([alg], memorySecretMark(), ticking), alg, ticking)
+      const own = credentialsOf(keysFor([alg], memoryTenantTexts(), ticking), alg, ticking)
       const { value } = await own.issue(user, proof)
       ticking.advance(3599)
       expect(await own.read(value)).not.to.equal(null)
@@ -108,12 +108,12 @@ it('a JWT of HS256 stays genuine when the backend signs with a pair of keys', as
 })
 
 it('a token that was read is refused when its key is revoked', async () => {
-  const [marks, ticking] = [memorySecretMark(), fixedClock(clock())]
-  const keys = keysFor(['EdDSA'], marks, ticking)
+  const [texts, ticking] = [memoryTenantTexts(), fixedClock(clock())]
+  const keys = keysFor(['EdDSA'], texts, ticking)
   const credentials = credentialsOf(keys, 'EdDSA', ticking)
   const { value } = await credentials.issue(user, proof)
   expect(await credentials.read(value)).not.to.equal(null)
-  await keysFor(['EdDSA'], marks, ticking).revoke() // by another process
+  await keysFor(['EdDSA'], texts, ticking).revoke() // by another process
   ticking.advance(15)
   expect(await credentials.read(value)).to.equal(null)
 })

@@ -4,7 +4,8 @@ import type { KeyAlgorithm } from '../../../../src/adapters/credentials/signing/
 import { keySetName, noKeys, resealed } from '../../../../src/adapters/credentials/signing/key-set.ts'
 import { signingKeys } from '../../../../src/adapters/credentials/signing/signing-keys.ts'
 import { derivedKeys } from '../../../../src/adapters/crypto/derived-keys.ts'
-import { memorySecretMark } from '../../../../src/adapters/stores/memory/secret-mark.ts'
+import { memoryTenantTexts } from '../../../../src/adapters/stores/memory/tenant-texts.ts'
+import { replaceText } from '../../../../src/application/tenant-texts.ts'
 import { Unavailable } from '../../../../src/domain/refusal.ts'
 import { fixedClock } from '../../../../src/testing/fixed-clock.ts'
 import { faultOf } from '../../../support/fault-of.ts'
@@ -15,9 +16,9 @@ const daySeconds = 86_400
 /** Processes with one store and one clock. */
 function deployment() {
   const clock = fixedClock(new Date('2030-01-01T00:00:00Z'))
-  const stored = memorySecretMark()
+  const stored = memoryTenantTexts()
   const state = { isDown: false, reads: 0 }
-  const marks = {
+  const texts = {
     ...stored,
     async read(name: string) {
       state.reads += 1
@@ -27,7 +28,7 @@ function deployment() {
   }
   const process = (wanted: readonly KeyAlgorithm[], options: Partial<Parameters<typeof signingKeys>[0]> = {}) =>
     signingKeys({
-      marks,
+      texts,
       seal: keyRing.sealSigningKey,
       unseal: keyRing.unsealSigningKey,
       wanted,
@@ -272,7 +273,7 @@ describe('the signing keys', () => {
     expect(keyRing.unsealSigningKey(two[0].sealed, two[1].kid)).to.equal(null)
 
     const anew = resealed(text, keyRing.unsealSigningKey, another.sealSigningKey)
-    await stored.replace(String(anew), keySetName)
+    await replaceText(stored, keySetName, String(anew))
     clock.advance(15)
     expect((await foreign.signer('EdDSA'))?.kid).to.equal(two[0].kid)
     expect(resealed(text, another.unsealSigningKey, another.sealSigningKey)).to.equal(null)

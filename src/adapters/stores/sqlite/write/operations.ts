@@ -5,8 +5,8 @@ import { loginTimeWrites } from './login-times.ts'
 import { metaWrites } from './meta.ts'
 import { oauthStateWrites } from './oauth-states.ts'
 import { outboxWrites } from './outbox.ts'
-import { secretMarkWrites } from './secret-mark.ts'
 import { sessionWrites } from './sessions.ts'
+import { tenantTextWrites } from './tenant-texts.ts'
 import { tokenRequestWrites } from './token-requests.ts'
 import { tokenWrites } from './tokens.ts'
 import { userIdWrites } from './user-ids.ts'
@@ -22,7 +22,7 @@ export function operations(sql: Statements): { readonly [S in keyof Writes]: InT
     tokens: tokenWrites(sql),
     oauthStates: oauthStateWrites(sql),
     sessions: sessionWrites(sql),
-    secretMark: secretMarkWrites(sql),
+    tenantTexts: tenantTextWrites(sql),
     userIds: userIdWrites(sql),
     loginTimes: loginTimeWrites(sql),
     meta: metaWrites(sql),

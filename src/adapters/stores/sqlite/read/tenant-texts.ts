@@ -1,9 +1,9 @@
-import type { SecretMark } from '../../../../application/ports/stores/secret-mark.ts'
+import type { TenantTexts } from '../../../../application/ports/stores/tenant-texts.ts'
 import type { Read } from '../connection.ts'
 import type { Writes } from '../protocol.ts'
 import { rowOf } from '../rows.ts'
 
-export function sqliteSecretMark(read: Read, writes: Writes['secretMark']): SecretMark {
+export function sqliteTenantTexts(read: Read, writes: Writes['tenantTexts']): TenantTexts {
   return {
     ...writes,
 
