@@ -1,7 +1,11 @@
 import { type EmailKey, folded, withoutOuterMarks } from './email.ts'
 
+/** Normalisation takes quadratic time, and anybody may send a login name. */
+const maxLength = 1024
+
 /** Whether a login field may have this value. With an `@` it could be the address of another user. */
 export function isLoginName(text: string): boolean {
+  if (text.length > maxLength) return false
   return text !== '' && text === withoutOuterMarks(text) && !text.normalize('NFKC').includes('@')
 }
 

@@ -17,6 +17,14 @@ describe('a login name', () => {
     }
   })
 
+  it('is judged in linear time, whatever its length', () => {
+    const marks = `a${'\u0300'.repeat(50_000)}${'\u0323'.repeat(50_000)}` // normalisation sorts them
+    const began = performance.now()
+    expect(loginNameKey(marks)).to.equal(null)
+    expect(isLoginName(marks)).to.equal(false)
+    expect(performance.now() - began).to.be.below(5_000) // quadratic: half a minute
+  })
+
   it('is never the key of an address, and every value that fits is found by its spellings (2 000 texts)', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: 'grapheme' }), fc.emailAddress()), (text) => {

@@ -2,6 +2,20 @@
 
 export default [
   {
+    title: 'an address of any length is normalised',
+    file: 'src/domain/email.ts',
+    text: 'if (typed.length > maxTypedLength) return tooLong',
+    replacement: '',
+    tests: ['test/domain/email.test.ts'],
+  },
+  {
+    title: 'a login name of any length is normalised',
+    file: 'src/domain/login-name.ts',
+    text: 'if (text.length > maxLength) return false',
+    replacement: '',
+    tests: ['test/domain/login-name.test.ts'],
+  },
+  {
     title: 'a right password of a deactivated account is told at every login',
     file: 'src/application/sign-in/tell-inactive.ts',
     text: 'if (await expiringMarks.has(id)) return',
