@@ -192,6 +192,14 @@ export default [
     tests: ['test/adapters/stores/postgres-foreign-access.full.test.ts'],
   },
   {
+    title: 'the table of the hashes in PostgreSQL may belong to the role of an app',
+    file: 'src/adapters/stores/postgres/foreign-access.ts',
+    text: " WHERE pg_has_role(keeper, 'USAGE')",
+    replacement: '',
+    tests: ['test/adapters/stores/postgres-foreign-access.full.test.ts'],
+    only: 'table of the hashes',
+  },
+  {
     title: 'a running service does not notice a right to read hashes in PostgreSQL',
     file: 'src/config/composition/tenant.ts',
     text: 'tenant.chore(stores.lookForAccess)',

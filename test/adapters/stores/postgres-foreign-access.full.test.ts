@@ -64,6 +64,31 @@ const cases: Readonly<Record<string, Case>> = {
     `${app} owns shop.grab(), which the index portcullis.act uses`,
     'DROP INDEX portcullis.act',
   ),
+  'a check': controls(
+    `${grab} ALTER TABLE portcullis.meta ADD CONSTRAINT act CHECK (shop.grab())`,
+    `${app} owns shop.grab(), which the table constraint act on portcullis.meta uses`,
+    'ALTER TABLE portcullis.meta DROP CONSTRAINT act',
+  ),
+  'a default': controls(
+    `${grab} ALTER TABLE portcullis.outbox ALTER dead_at SET DEFAULT CASE WHEN shop.grab() THEN now() END`,
+    `${app} owns shop.grab(), which the default value for portcullis.outbox.dead_at uses`,
+    'ALTER TABLE portcullis.outbox ALTER dead_at DROP DEFAULT',
+  ),
+  'a column of its type': controls(
+    `CREATE DOMAIN shop.act AS int; ALTER DOMAIN shop.act OWNER TO ${app}; ALTER TABLE portcullis.users ADD act shop.act`,
+    `${app} owns shop.act, which the table column portcullis.users.act uses`,
+    'ALTER TABLE portcullis.users DROP COLUMN act',
+  ),
+  'an ancestor': controls(
+    `CREATE TABLE shop.act (password_hash text); ALTER TABLE shop.act OWNER TO ${app}; ALTER TABLE portcullis.user_private INHERIT shop.act`,
+    `${app} owns shop.act, which the table portcullis.user_private uses`,
+    'ALTER TABLE portcullis.user_private NO INHERIT shop.act',
+  ),
+  'statistics over its function': controls(
+    `${grab} CREATE STATISTICS portcullis.act ON (shop.grab()), email FROM portcullis.user_private`,
+    `${app} owns shop.grab(), which the statistics object portcullis.act uses`,
+    'DROP STATISTICS portcullis.act',
+  ),
   'an heir': controls(
     `CREATE TABLE shop.heir () INHERITS (portcullis.user_private); ALTER TABLE shop.heir OWNER TO ${app}`,
     `${app} owns shop.heir, an heir of portcullis.user_private`,
@@ -94,6 +119,16 @@ const cases: Readonly<Record<string, Case>> = {
     `${app} owns portcullis.sessions`,
     `ALTER TABLE portcullis.sessions OWNER TO ${service}`,
   ),
+  'the table of the hashes': controls(
+    `ALTER TABLE portcullis.user_private OWNER TO ${app}`,
+    `${app} owns portcullis.user_private`,
+    `ALTER TABLE portcullis.user_private OWNER TO ${service}`,
+  ),
+  'a function that writes users': controls(
+    `ALTER FUNCTION portcullis.remove_user OWNER TO ${app}`,
+    `${app} owns portcullis.remove_user(anyelement)`,
+    `ALTER FUNCTION portcullis.remove_user(anyelement) OWNER TO ${service}`,
+  ),
   'a function in the schema': controls(
     `CREATE FUNCTION portcullis.remove_user(uuid) RETURNS boolean LANGUAGE sql AS 'SELECT true';
      ALTER FUNCTION portcullis.remove_user(uuid) OWNER TO ${app}; REVOKE ALL ON FUNCTION portcullis.remove_user(uuid) FROM PUBLIC, ${app}`,
@@ -115,6 +150,16 @@ const cases: Readonly<Record<string, Case>> = {
     `ALTER DEFAULT PRIVILEGES FOR ROLE ${service} GRANT SELECT, REFERENCES ON TABLES TO ${app}`,
     `${app} gets REFERENCES, SELECT on each new table of ${service}`,
     `ALTER DEFAULT PRIVILEGES FOR ROLE ${service} REVOKE ALL ON TABLES FROM ${app}`,
+  ),
+  'default privileges to call functions': controls(
+    `ALTER DEFAULT PRIVILEGES FOR ROLE ${service} GRANT EXECUTE ON FUNCTIONS TO ${app}`,
+    `${app} gets EXECUTE on each new function of ${service}`,
+    `ALTER DEFAULT PRIVILEGES FOR ROLE ${service} REVOKE ALL ON FUNCTIONS FROM ${app}`,
+  ),
+  'default privileges to create objects': controls(
+    `ALTER DEFAULT PRIVILEGES FOR ROLE ${service} GRANT ALL ON SCHEMAS TO ${app}`,
+    `${app} gets CREATE on each new schema of ${service}`,
+    `ALTER DEFAULT PRIVILEGES FOR ROLE ${service} REVOKE ALL ON SCHEMAS FROM ${app}`,
   ),
   'default privileges to read': reads(
     `ALTER DEFAULT PRIVILEGES FOR ROLE ${service} IN SCHEMA portcullis GRANT SELECT ON TABLES TO ${app}`,
@@ -214,7 +259,7 @@ describe('the ways of other roles to the tables in PostgreSQL', () => {
         if (isControl) {
           for (const fault of [await prepared(), await faultOf(checked())]) {
             expect(fault).to.be.instanceOf(Unsuitable)
-            expect(String(fault)).to.include(text)
+            expect(String(fault)).to.include(text, String(fault))
           }
         } else {
           expect(await checked()).to.deep.equal([text])
@@ -244,6 +289,23 @@ describe('the ways of other roles to the tables in PostgreSQL', () => {
         )
       }
     })
+  })
+
+  it('are not found for the logins of the service itself, as a rotation of passwords makes them', async () => {
+    const [one, other] = [`one_${run}`, `other_${run}`]
+    await owner.query(`CREATE ROLE ${one} LOGIN; CREATE ROLE ${other} LOGIN; GRANT ${service} TO ${one}, ${other}`)
+    const checkedAs = (role: string) =>
+      recovers(() => postgresBackend.check({ ...own(), url: url.replace('postgres@', `${role}@`) }))
+    try {
+      const text = `the role ${other} is a member of ${service}: REVOKE ${service} FROM ${other}`
+      expect(String(await faultOf(checkedAs(one)))).to.include(text)
+      await owner.query(`ALTER ROLE ${one} SET role = ${service}; ALTER ROLE ${other} SET role = ${service}`)
+      for (const role of [service, one, other]) expect(await checkedAs(role)).to.deep.equal([])
+      await owner.query(`ALTER ROLE ${other} RESET role; ALTER ROLE ${service} CREATEROLE`)
+      expect(await checked(), 'of an administrator').to.deep.equal([text])
+    } finally {
+      await owner.query(`ALTER ROLE ${service} NOCREATEROLE; DROP ROLE ${one}, ${other}`)
+    }
   })
 
   it('end with the SQL of storage roles, whatever default privileges and grants gave the app', async () => {

@@ -1,9 +1,13 @@
 import type { ForeignAccess } from '../store-backend.ts'
 import type { Queries } from './connection/connection.ts'
+import { putUsers, removeUser } from './migrations/0002-shared-users.ts'
+
+const ownFunctions = [putUsers, removeUser].map((signature) => `coalesce(to_regprocedure('@${signature}'), 0)`)
 
 /**
  * One row for each way by which another role reads the tables, or runs code with the rights of the service. `$1` is the schema.
- * Superusers, roles with CREATEROLE and the predefined roles of the server administrate it, and are left out.
+ * Superusers, roles with CREATEROLE and the predefined roles of the server administrate it, and are left out. So are logins of the
+ * service itself, which always act as its role (ALTER ROLE … SET role).
  */
 const ways = `
   WITH home AS (
@@ -14,11 +18,13 @@ const ways = `
     LEFT JOIN pg_namespace AS space ON nspname = $1
     LEFT JOIN pg_class AS users ON users.oid = named.users LEFT JOIN pg_class AS private ON private.oid = named.private
   ), own (id) AS (
-    SELECT oid FROM pg_roles WHERE rolname = current_user UNION SELECT keeper FROM home
+    SELECT oid FROM pg_roles WHERE rolname = current_user
+    UNION SELECT keeper FROM home WHERE pg_has_role(keeper, 'USAGE')
     UNION SELECT owner FROM home JOIN pg_roles ON oid = owner WHERE NOT rolcanlogin AND pg_has_role(oid, 'MEMBER')
   ), other (id, role, is_login) AS (
     SELECT oid, quote_ident(rolname), rolcanlogin FROM pg_roles
     WHERE NOT rolsuper AND NOT rolcreaterole AND oid >= 16384 AND NOT EXISTS (SELECT FROM own WHERE id = oid)
+      AND NOT coalesce('role=' || current_user = ANY (rolconfig), false)
     UNION ALL SELECT 0, 'PUBLIC', false
   ), ours (id, name, is_users) AS (
     SELECT oid, oid::regclass::text, oid = users FROM home JOIN pg_class ON relnamespace = space WHERE relkind IN ('r', 'p')
@@ -46,7 +52,10 @@ const ways = `
     UNION ALL
     SELECT grantee, 'may call ' || name, format('REVOKE EXECUTE ON FUNCTION %s FROM', name), NOT is_contained FROM calls
     UNION ALL
-    SELECT proowner, 'owns ' || oid::regprocedure, format('DROP FUNCTION %s', oid::regprocedure), true
+    SELECT proowner, 'owns ' || oid::regprocedure,
+      CASE WHEN oid NOT IN (${ownFunctions}) THEN format('DROP FUNCTION %s', oid::regprocedure)
+        ELSE format('ALTER FUNCTION %s OWNER TO %s', oid::regprocedure,
+          CASE WHEN owner IN (SELECT id FROM own) THEN owner::regrole::text ELSE quote_ident(current_user) END) END, true
     FROM home JOIN pg_proc ON pronamespace = space
     UNION ALL
     SELECT relowner, 'owns ' || pg_class.oid::regclass,
@@ -63,10 +72,13 @@ const ways = `
       format('gets %s on each new %s of %I', string_agg(DISTINCT privilege_type, ', '), what, pg_get_userbyid(defaclrole)),
       format('ALTER DEFAULT PRIVILEGES FOR ROLE %s%s REVOKE ALL ON %sS FROM', defaclrole::regrole,
         CASE WHEN defaclnamespace = 0 THEN '' ELSE format(' IN SCHEMA %I', $1) END, upper(what)),
-      bool_or(what = 'table' AND privilege_type <> 'SELECT')
+      bool_or(what NOT IN ('table', 'sequence') OR (what = 'table' AND privilege_type <> 'SELECT'))
     FROM home, own JOIN pg_default_acl ON defaclrole = own.id,
-      LATERAL (SELECT CASE defaclobjtype WHEN 'r' THEN 'table' WHEN 'S' THEN 'sequence' END) AS kind (what), aclexplode(defaclacl)
+      LATERAL (SELECT CASE defaclobjtype WHEN 'r' THEN 'table' WHEN 'S' THEN 'sequence' WHEN 'f' THEN 'function' WHEN 'n' THEN 'schema' END)
+        AS kind (what), aclexplode(defaclacl)
     WHERE what IS NOT NULL AND (defaclnamespace = 0 OR defaclnamespace = space)
+      -- Every role may call a new function until a migration revokes it.
+      AND NOT (what = 'function' AND grantee = 0) AND NOT (what = 'schema' AND privilege_type = 'USAGE')
     GROUP BY grantee, what, defaclrole, defaclnamespace
     UNION ALL
     SELECT relowner, format('owns %s, whose foreign key %I refers to %s', conrelid::regclass, conname, name),
@@ -77,16 +89,22 @@ const ways = `
     -- By laterals, so that the server looks only at our tables among thousands of others.
     SELECT DISTINCT thing.owner,
       format('owns %s, which the %s %s uses', (pg_identify_object(refclassid, refobjid, 0)).identity, named.type, named.identity),
-      format('DROP %s %s', upper(named.type), named.identity), true
+      CASE WHEN part.change IS NOT NULL THEN format('ALTER TABLE %s %s', ours.name, part.change)
+        WHEN part.id <> ours.id THEN format('DROP %s %s', replace(upper(named.type), ' OBJECT', ''), named.identity)
+        WHEN objsubid > 0 THEN format('ALTER TABLE %s DROP COLUMN %I', ours.name, (SELECT attname FROM pg_attribute WHERE attrelid = objid AND attnum = objsubid))
+        WHEN refclassid = 'pg_class'::regclass THEN format('ALTER TABLE %s NO INHERIT %s', ours.name, refobjid::regclass)
+        ELSE format('ALTER TABLE %s NOT OF', ours.name) END, true
     FROM home, ours, LATERAL (
-      SELECT 'pg_trigger'::regclass, oid FROM pg_trigger WHERE tgrelid = ours.id
-      UNION ALL SELECT 'pg_rewrite'::regclass, oid FROM pg_rewrite WHERE ev_class = ours.id
-      UNION ALL SELECT 'pg_policy'::regclass, oid FROM pg_policy WHERE polrelid = ours.id
-      UNION ALL SELECT 'pg_attrdef'::regclass, oid FROM pg_attrdef WHERE adrelid = ours.id
-      UNION ALL SELECT 'pg_constraint'::regclass, oid FROM pg_constraint WHERE conrelid = ours.id
-      UNION ALL SELECT 'pg_class'::regclass, indexrelid FROM pg_index WHERE indrelid = ours.id
-      UNION ALL SELECT 'pg_class'::regclass, ours.id
-    ) AS part (class, id) JOIN pg_depend ON classid = part.class AND objid = part.id, LATERAL (
+      SELECT 'pg_trigger'::regclass, oid, NULL FROM pg_trigger WHERE tgrelid = ours.id
+      UNION ALL SELECT 'pg_rewrite'::regclass, oid, NULL FROM pg_rewrite WHERE ev_class = ours.id
+      UNION ALL SELECT 'pg_policy'::regclass, oid, NULL FROM pg_policy WHERE polrelid = ours.id
+      UNION ALL SELECT 'pg_attrdef'::regclass, pg_attrdef.oid, format('ALTER %I DROP DEFAULT', attname)
+        FROM pg_attrdef JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum WHERE adrelid = ours.id
+      UNION ALL SELECT 'pg_constraint'::regclass, oid, format('DROP CONSTRAINT %I', conname) FROM pg_constraint WHERE conrelid = ours.id
+      UNION ALL SELECT 'pg_class'::regclass, indexrelid, NULL FROM pg_index WHERE indrelid = ours.id
+      UNION ALL SELECT 'pg_statistic_ext'::regclass, oid, NULL FROM pg_statistic_ext WHERE stxrelid = ours.id
+      UNION ALL SELECT 'pg_class'::regclass, ours.id, NULL
+    ) AS part (class, id, change) JOIN pg_depend ON classid = part.class AND objid = part.id, LATERAL (
       SELECT proowner FROM pg_proc WHERE oid = refobjid AND refclassid = 'pg_proc'::regclass
       UNION ALL SELECT oprowner FROM pg_operator WHERE oid = refobjid AND refclassid = 'pg_operator'::regclass
       UNION ALL SELECT typowner FROM pg_type WHERE oid = refobjid AND refclassid = 'pg_type'::regclass
@@ -108,11 +126,10 @@ const ways = `
     -- Of a chain, the member that is no administrator. A group acts by members who log in. With the option ADMIN alone,
     -- as the creator of a role has it, nobody acts as this role yet.
     SELECT member, format('is a member of %s', roleid::regrole), format('REVOKE %s FROM', roleid::regrole),
-      bool_or(roleid = own.id AND pg_has_role(member, roleid, acting) AND NOT (roleid IS NOT DISTINCT FROM owner AND is_contained))
-    FROM home, own, pg_auth_members,
+      bool_or(roleid = own.id AND NOT rolcreaterole AND pg_has_role(member, roleid, acting) AND NOT (roleid IS NOT DISTINCT FROM owner AND is_contained))
+    FROM home, own, pg_auth_members JOIN pg_roles ON pg_roles.oid = roleid AND NOT rolsuper,
       LATERAL (SELECT CASE WHEN current_setting('server_version_num')::int < 160000 THEN 'MEMBER' ELSE 'USAGE, SET' END) AS right_to (acting)
     WHERE pg_has_role(roleid, own.id, 'MEMBER') AND roleid NOT IN (SELECT id FROM other)
-      AND NOT EXISTS (SELECT FROM pg_roles WHERE oid = roleid AND rolsuper)
       AND EXISTS (SELECT FROM other WHERE is_login AND pg_has_role(id, member, 'MEMBER'))
     GROUP BY member, roleid
   )

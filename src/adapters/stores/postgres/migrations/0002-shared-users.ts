@@ -70,9 +70,14 @@ END $$`,
   ]
 }
 
+/** The functions, as the server knows them. */
+export const putUsers =
+  'put_users(anyarray, text[], text[], boolean[], boolean[], boolean[], timestamptz[], jsonb[], timestamptz[])'
+export const removeUser = 'remove_user(anyelement)'
+
 /** For any number of users, because an end of everything costs twenty times as much as a row. */
-const putUsers = definer(
-  'put_users(anyarray, text[], text[], boolean[], boolean[], boolean[], timestamptz[], jsonb[], timestamptz[])',
+const putting = definer(
+  putUsers,
   `INSERT INTO @users (id, email, email_key, is_active, is_superuser, is_verified, created_at, fields, inactive_until)
   SELECT * FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4),
     pg_catalog.unnest($5), pg_catalog.unnest($6), pg_catalog.unnest($7), pg_catalog.unnest($8),
@@ -82,12 +87,12 @@ const putUsers = definer(
     fields = excluded.fields, inactive_until = excluded.inactive_until`,
 )
 
-const removeUser = definer('remove_user(anyelement)', 'DELETE FROM @users WHERE id = $1')
+const removing = definer(removeUser, 'DELETE FROM @users WHERE id = $1')
 
 /** Replaces the functions, which keep their owner and rights: the service has the rights of this owner. */
 export const sharedUsers: Migration<Queries> = {
   version: 2,
   async run({ change }) {
-    for (const statement of [...putUsers, ...removeUser]) await change(statement)
+    for (const statement of [...putting, ...removing]) await change(statement)
   },
 }
