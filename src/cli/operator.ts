@@ -1,6 +1,6 @@
 import { keepIds, portsFor, type StoreHandle, type StoreRole } from '../adapters/stores/store-backend.ts'
 import type { UserExport } from '../application/accounts/export-user.ts'
-import type { CausingRequest } from '../application/event-metadata.ts'
+import type { RequestFacts } from '../application/event-metadata.ts'
 import type { LoginExplanation } from '../application/explain/explanation.ts'
 import { countersOfSecrets } from '../application/limits/counters-of-secrets.ts'
 import { unlimited } from '../application/limits/limits.ts'
@@ -102,7 +102,7 @@ export async function openOperator(
      * @param warn receives the warnings that the service would log
      */
     async deleteUser(
-      input: CausingRequest & { target: User; isForced: boolean },
+      input: RequestFacts & { target: User; isForced: boolean },
       warn: (text: string) => void,
     ): Promise<void> {
       const { eventHandlers, close } = await openModule(settings, warn)

@@ -25,8 +25,8 @@ export default [
   {
     title: 'a wrong password of a deactivated account is told',
     file: 'src/application/sign-in/tell-inactive.ts',
-    text: "if ((await hasher.verify(password, user.passwordHash, client)) === 'mismatch') return",
-    replacement: 'await hasher.verify(password, user.passwordHash, client)',
+    text: "if ((await hasher.verify(password, user.passwordHash, request.caller?.client ?? null)) === 'mismatch') return",
+    replacement: 'await hasher.verify(password, user.passwordHash, null)',
     tests: ['test/application/sign-in/tell-inactive.test.ts'],
   },
   {

@@ -119,8 +119,8 @@ export default [
   {
     title: 'a stranger calls the use cases of administration with a body that names an actor',
     file: 'src/adapters/http/checked-admin.ts',
-    text: 'client, ...request }, requireActor)',
-    replacement: 'client, ...request })',
+    text: 'fields, ...request }, requireActor)',
+    replacement: 'fields, ...request })',
     tests: ['test/adapters/http/checked-admin.test.ts'],
   },
   {
@@ -189,7 +189,7 @@ export default [
   {
     title: 'nobody learns that a superuser has read a user',
     file: 'src/adapters/http/routers/users.ts',
-    text: 'await lookUpUser.execute({ by, target, requestId, languages })',
+    text: 'await lookUpUser.execute({ by, target, ...request })',
     replacement: '',
     tests: searchByHttp,
   },

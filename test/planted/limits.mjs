@@ -75,8 +75,8 @@ export default [
   {
     title: 'an address gets any number of tokens',
     file: 'src/application/one-time-tokens/request-token.ts',
-    text: 'if (!(await limits.maySendToken({ purpose, account: key, device, requestId }))) return',
-    replacement: 'await limits.maySendToken({ purpose, account: key, device, requestId })',
+    text: 'if (!(await limits.maySendToken({ purpose, account: key, device: caller.device, requestId }))) return',
+    replacement: 'await limits.maySendToken({ purpose, account: key, device: caller.device, requestId })',
     tests: ['test/application/limits/limited-use-cases.test.ts'],
   },
   {
@@ -197,8 +197,8 @@ export default [
   {
     title: 'resets hash in the turn of unknown clients',
     file: 'src/adapters/http/routers/reset-password.ts',
-    text: 'execute({ token, password, requestId, languages, client })',
-    replacement: 'execute({ token, password, requestId, languages, client: client && null })',
+    text: 'execute({ token, password, ...request })',
+    replacement: 'execute({ token, password, ...request, caller: undefined })',
     tests: ['test/overload.full.test.ts'],
     only: 'by one client',
   },

@@ -8,9 +8,10 @@ import type { ExportUser } from '../../application/accounts/export-user.ts'
 import type { PromoteUser } from '../../application/accounts/promote-user.ts'
 import type { ReadUser } from '../../application/accounts/read-user.ts'
 import type { RegisterUser } from '../../application/accounts/register-user.ts'
+import type { RequestFacts } from '../../application/event-metadata.ts'
 import { factorMethods } from '../../application/factors/challenges.ts'
 import type { FinishLogin } from '../../application/factors/finish-login.ts'
-import { type Caller, unknownCaller } from '../../application/limits/limits.ts'
+import type { Caller } from '../../application/limits/limits.ts'
 import type { ReadProviderToken } from '../../application/oauth/read-provider-token.ts'
 import type { UnlinkOAuth } from '../../application/oauth/unlink-oauth.ts'
 import type { RejectAccount } from '../../application/one-time-tokens/reject-account.ts'
@@ -70,7 +71,6 @@ export interface CheckedAccounts {
   readonly readProviderToken: Execute<ReadProviderToken>
 }
 
-export const request = { requestId: text('Of the request'), languages: Type.Optional(Type.Array(Type.String())) }
 const { email, password } = RegisterBody.properties
 const client = optional.text('The address of the client')
 const device = optional.text('The device token')
@@ -79,6 +79,12 @@ const trait = optional.text('A trait of the browser')
 const fieldsOf = (properties: TProperties) => Type.Optional(Type.Unsafe({ type: ['object', 'null'], properties })) // `null`: not given
 const caller = fieldsOf({ client, device })
 const traits = fieldsOf({ network: trait, browser: trait, system: trait })
+export const request = {
+  requestId: text('Of the request'),
+  languages: Type.Optional(Type.Array(Type.String())),
+  caller,
+  traits,
+}
 export const fields = fieldsOf({})
 const purpose = Type.Enum(['reset_password', 'verify_email'])
 const { is_active, is_superuser, is_verified, current_password, until: _, ...changes } = UpdateUserBody.properties
@@ -90,23 +96,20 @@ const proof = Type.Object({
 })
 const flag = Type.Optional(Type.Boolean())
 export const flags = { isActive: is_active, isSuperuser: is_superuser, isVerified: is_verified }
-const requireUpdate = requiring({ ...changes, ...flags, fields, currentPassword: current_password, caller, ...request })
+const requireUpdate = requiring({ ...changes, ...flags, fields, currentPassword: current_password, ...request })
 
 /** The checks of inputs. All tenants share them, because compiling one takes milliseconds and memory. */
 const checks = {
-  registerUser: checkOf<RegisterUser>({ email, password, fields, client, ...request }),
+  registerUser: checkOf<RegisterUser>({ email, password, fields, ...request }),
   createSuperuser: checkOf<CreateSuperuser>({ email, password, fields, ...request }),
   promoteUser: checkOf<PromoteUser>({ ...EmailBody.properties, ...request }),
   logIn: checkOf<LogIn>(
-    { password: LoginForm.properties.password, caller, traits, browser, asksFactor: flag, ...request },
+    { password: LoginForm.properties.password, browser, asksFactor: flag, ...request },
     requireBackend,
   ),
-  finishLogin: checkOf<FinishLogin>(
-    { challenge, proof, caller, traits, browser, trustsBrowser: flag, ...request },
-    requireBackend,
-  ),
-  requestToken: checkOf<RequestToken>({ ...EmailBody.properties, purpose, device, ...request }),
-  resetPassword: checkOf<ResetPassword>({ ...ResetPasswordBody.properties, client, ...request }),
+  finishLogin: checkOf<FinishLogin>({ challenge, proof, browser, trustsBrowser: flag, ...request }, requireBackend),
+  requestToken: checkOf<RequestToken>({ ...EmailBody.properties, purpose, ...request }),
+  resetPassword: checkOf<ResetPassword>({ ...ResetPasswordBody.properties, ...request }),
   rejectAccount: checkOf<RejectAccount>({ ...VerifyBody.properties, ...request }),
   verifyUser: checkOf<VerifyUser>({ ...VerifyBody.properties, ...request }, ({ by = null }) => {
     if (by !== null) requireAuthenticated(by)
@@ -124,7 +127,6 @@ const checks = {
 export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
   const { authenticate, readProviderToken, readUser, changeAccount, changeOwnAccount } = useCases
   const logIn = checked(useCases.logIn, checks.logIn)
-  const finishLogin = checked(useCases.finishLogin, checks.finishLogin)
   return {
     registerUser: checked(byProgram(useCases.registerUser), checks.registerUser),
     createSuperuser: checked(byProgram(useCases.createSuperuser), checks.createSuperuser),
@@ -146,18 +148,9 @@ export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
           ...input,
           email: isEmail(input.email) ? input.email : null,
           name: typeof input.name === 'string' ? input.name : null,
-          caller: input.caller == null ? undefined : callerOf(input.caller),
-          traits: traitsOf(input.traits),
         }),
     },
-    finishLogin: {
-      execute: (input) =>
-        finishLogin.execute({
-          ...input,
-          caller: input.caller == null ? undefined : callerOf(input.caller),
-          traits: traitsOf(input.traits),
-        }),
-    },
+    finishLogin: checked(useCases.finishLogin, checks.finishLogin),
     authenticate: {
       execute: (candidates) => authenticate.execute(candidates.filter(({ value }) => typeof value === 'string')),
     },
@@ -204,8 +197,18 @@ export function checked<I, R>(useCase: { execute(input: I): Promise<R> }, check:
   return {
     async execute(input: I): Promise<R> {
       check(input)
-      return await useCase.execute(input)
+      return await useCase.execute(withFacts(input))
     },
+  }
+}
+
+/** As on the routes, `null` means that a fact is not given. */
+function withFacts<I>(input: I): I {
+  const { caller, traits } = input as Partial<RequestFacts> // safe: each member is checked
+  return {
+    ...input,
+    ...(caller !== undefined && { caller: caller === null ? undefined : callerOf(caller) }),
+    ...(traits !== undefined && { traits: traitsOf(traits) }),
   }
 }
 
@@ -234,10 +237,9 @@ function traitsOf(given: ClientTraits | undefined): ClientTraits {
   return { network, browser, system }
 }
 
-interface Update {
+interface Update extends RequestFacts {
   readonly changes: AnyChanges
   readonly currentPassword?: string | undefined
-  readonly caller?: Caller
 }
 
 /** As on the routes, `null` means that a field is not given. */
@@ -247,8 +249,7 @@ function givenOf<Input extends Update>(input: Input): Input {
   if (changes.until != null && !(changes.until instanceof Date)) throw new InvalidInput('until', 'must be a Date')
   const names = ['email', 'password', 'isActive', 'until', 'reason', 'isSuperuser', 'isVerified', 'fields'] as const
   const given = Object.fromEntries(names.map((name) => [name, changes[name] ?? undefined]))
-  const known = { currentPassword: currentPassword ?? undefined, caller: callerOf(input.caller ?? unknownCaller) }
-  return { ...input, changes: given, ...known }
+  return withFacts({ ...input, changes: given, currentPassword: currentPassword ?? undefined })
 }
 
 /** Checks that the credential belongs to the acting user. `Authenticate` returns `null` if there is no credential. */

@@ -35,7 +35,6 @@ export interface CheckedAdmin {
 }
 
 const { email, password, invite } = CreateUserBody.properties
-const client = optional.text('The address of the client')
 const flag = optional.flag('Whether the users have it')
 const ofSearch = {
   text: optional.text('The text'),
@@ -48,7 +47,7 @@ const ofSearch = {
   counts: flag,
 }
 const checks = {
-  createUser: checkOf<CreateUser>({ email, password, invite, ...flags, fields, client, ...request }, requireActor),
+  createUser: checkOf<CreateUser>({ email, password, invite, ...flags, fields, ...request }, requireActor),
   inviteUser: checkOf<InviteUser>(request, requireActorAndTarget),
   explainLogin: checkOf<ExplainLogin>({ email, ...request }, requireActor),
   readDetails: checkOf<ReadDetails>(request, requireActorAndTarget),

@@ -1,9 +1,8 @@
 import type { Static, TSchema } from 'typebox'
-import type { Caller } from '../../application/limits/limits.ts'
+import type { KnownFacts } from '../../application/event-metadata.ts'
 import type { Authenticated } from '../../application/sign-in/authenticate.ts'
 import type { doors } from '../../domain/fields.ts'
 import type { RefusalCode } from '../../domain/refusal.ts'
-import type { ClientTraits } from '../../domain/session.ts'
 import type { Reply } from './reply.ts'
 import type { Access, Limit, Method, Route } from './routes.ts'
 
@@ -72,17 +71,13 @@ export interface Incoming<Body, Target, Who> {
   readonly query: URLSearchParams
   readonly cookie: string | undefined
   readonly authorization: string | undefined
-  readonly caller: Caller
-  /** Parses the headers. */
-  readonly traits: () => ClientTraits
+  /** `traits` parses a header each time. */
+  readonly request: KnownFacts
   /** Whether a page of an origin that is not ours made the request, and not through a proxy at its own origin. */
   readonly isForeign: () => boolean
   readonly isFromThisMachine: () => boolean
   /** The host of the request with its port, as the header names it. */
   readonly host: () => string
-  readonly requestId: string
-  /** The languages of `Accept-Language`, the preferred one first. */
-  readonly languages: readonly string[]
 }
 
 type Who<A extends Access> = A extends 'public' ? null : A extends 'anybody' ? Authenticated | null : Authenticated

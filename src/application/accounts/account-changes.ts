@@ -7,8 +7,8 @@ import type { PasswordPolicy } from '../../domain/password.ts'
 import { InvalidInput, Refusal } from '../../domain/refusal.ts'
 import { activated, endSessions, type User, withPassword } from '../../domain/user.ts'
 import type { Change, ChangeOutcome, ChangeUser } from '../change-user.ts'
-import type { CausingRequest, MetadataNeeds } from '../event-metadata.ts'
-import { type Caller, type Limits, unknownCaller } from '../limits/limits.ts'
+import type { MetadataNeeds, RequestFacts } from '../event-metadata.ts'
+import { type Limits, unknownCaller } from '../limits/limits.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import type { WriteOptions } from '../ports/stores/user-store.ts'
 import { type Authenticated, actorOf, type By, speaksFor } from '../sign-in/authenticate.ts'
@@ -47,11 +47,10 @@ export interface ChangeNeeds extends MetadataNeeds, FreshLoginNeeds, FieldNeeds 
 }
 
 /** A request for a change. */
-export interface ChangeRequest<Login extends By = By> extends CausingRequest {
+export interface ChangeRequest<Login extends By = By> extends RequestFacts {
   readonly by: Login
   /** The password of the acting user, in place of a fresh login. */
   readonly currentPassword?: string | undefined
-  readonly caller?: Caller
   /** The change may leave no active superuser. Only for a command, whose operator can make another one. */
   readonly isForced?: boolean
 }

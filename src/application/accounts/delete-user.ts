@@ -2,7 +2,7 @@ import { accountEvent } from '../../domain/events.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { type CausingRequest, eventMetadata } from '../event-metadata.ts'
+import { eventMetadata, type RequestFacts } from '../event-metadata.ts'
 import type { ExpiringMarks } from '../ports/stores/expiring-marks.ts'
 import { requireRight } from '../rights.ts'
 import { actorOf, type By, speaksFor } from '../sign-in/authenticate.ts'
@@ -27,7 +27,7 @@ export class DeleteUser {
    * @param input.by a superuser, the user itself, or the program or command that decides by itself
    * @param input.isForced a command may delete the last active superuser, too
    */
-  async execute(input: CausingRequest & { by: By; target: User; isForced?: boolean }): Promise<void> {
+  async execute(input: RequestFacts & { by: By; target: User; isForced?: boolean }): Promise<void> {
     const { by, target } = input
     requireRight(this.#needs, by, 'delete_account', target)
     await askForObjection(this.#needs, target, input, actorOf(by))

@@ -1,7 +1,7 @@
 import type { Actor } from '../../domain/actor.ts'
 import { Refusal, Unavailable } from '../../domain/refusal.ts'
 import { type User, viewOf } from '../../domain/user.ts'
-import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds, type RequestFacts } from '../event-metadata.ts'
 import type { EventHandlers } from '../ports/event-handlers.ts'
 
 export interface ObjectionNeeds extends MetadataNeeds {
@@ -15,7 +15,7 @@ const objectionTimeoutSeconds = 2
 export async function askForObjection(
   needs: ObjectionNeeds,
   user: User,
-  request: CausingRequest,
+  request: RequestFacts,
   by: Actor,
 ): Promise<void> {
   const { eventHandlers, tenant } = needs

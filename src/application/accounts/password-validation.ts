@@ -3,7 +3,7 @@ import type { Email } from '../../domain/email.ts'
 import { type PasswordPolicy, passwordObjection } from '../../domain/password.ts'
 import { Refusal, type RefusalCode, Unavailable } from '../../domain/refusal.ts'
 import { type User, viewOf } from '../../domain/user.ts'
-import { type CausingRequest, eventMetadata } from '../event-metadata.ts'
+import { eventMetadata, type RequestFacts } from '../event-metadata.ts'
 import type { ObjectionNeeds } from './deletion-objection.ts'
 
 interface Choice {
@@ -22,7 +22,7 @@ export function requireGoodPassword(policy: PasswordPolicy, password: string, em
 }
 
 /** Asks the deployer about a chosen password before it is hashed. Throws the refusal, or `Unavailable` without an answer. */
-export type ValidatePassword = (choice: Choice, request: CausingRequest) => Promise<void>
+export type ValidatePassword = (choice: Choice, request: RequestFacts) => Promise<void>
 
 const timeoutSeconds = 2
 /** Further passwords get 503, so that a flood does not fill the thread of the handlers. */

@@ -4,7 +4,7 @@ import { type UserChanges, updatedEvent } from '../../domain/events.ts'
 import { hasFactor, noFactors, withFactors } from '../../domain/factors.ts'
 import { activated, endSessions, type User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds, type RequestFacts } from '../event-metadata.ts'
 import { takeOver } from '../oauth/take-over.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 
@@ -28,7 +28,7 @@ export class PromoteUser {
    *
    * @param input.by a program by default
    */
-  async execute(input: CausingRequest & { email: Email; by?: Actor }): Promise<User | null> {
+  async execute(input: RequestFacts & { email: Email; by?: Actor }): Promise<User | null> {
     const { users, changeUser } = this.#needs
     const { by = { type: 'program' } } = input
     const found = await users.findByEmail(emailKey(input.email))

@@ -7,7 +7,8 @@ import type { NewId, UserId } from '../../domain/ids.ts'
 import type { PasswordPolicy } from '../../domain/password.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { newUser, type User } from '../../domain/user.ts'
-import { type CausingRequest, eventMetadata } from '../event-metadata.ts'
+import { eventMetadata, type RequestFacts } from '../event-metadata.ts'
+import { unknownCaller } from '../limits/limits.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import { takenField } from '../taken-field.ts'
@@ -29,13 +30,11 @@ export interface RegisterNeeds extends RegistrationNeeds, FieldNeeds {
   wakeRelay?: () => void
 }
 
-export interface Registration extends CausingRequest {
+export interface Registration extends RequestFacts {
   readonly email: Email
   readonly password: string
   /** The values of the fields that the deployer declares. */
   readonly fields?: GivenFields
-  /** The client, for its fair share of the hash pool; `null` if unknown. */
-  readonly client?: string | null
   /** `nobody` by default: everybody may register. */
   readonly by?: Actor
 }
@@ -87,11 +86,11 @@ export async function register(needs: RegisterNeeds, creation: Creation, rights:
 
 async function hashOf(needs: RegisterNeeds, password: string, user: User, creation: Creation): Promise<string> {
   const { hasher, policy, validatePassword } = needs
-  const { client = null, by = nobody } = creation
+  const { caller = unknownCaller, by = nobody } = creation
   const code = 'REGISTER_INVALID_PASSWORD'
   requireGoodPassword(policy, password, user.email, code)
   await validatePassword?.({ password, user, code, by }, creation)
-  return await hasher.hash(password, client)
+  return await hasher.hash(password, caller.client)
 }
 
 async function eventsOf(needs: RegisterNeeds, user: User, creation: Creation): Promise<readonly AccountEvent[]> {

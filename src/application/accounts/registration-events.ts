@@ -2,7 +2,7 @@ import type { Actor } from '../../domain/actor.ts'
 import { emailKey } from '../../domain/email.ts'
 import { type AccountEvent, accountEvent } from '../../domain/events.ts'
 import type { User } from '../../domain/user.ts'
-import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds, type RequestFacts } from '../event-metadata.ts'
 import { type Limits, unlimited } from '../limits/limits.ts'
 
 export interface RegistrationNeeds extends MetadataNeeds {
@@ -16,7 +16,7 @@ export interface RegistrationNeeds extends MetadataNeeds {
 export async function registrationEvents(
   needs: RegistrationNeeds,
   user: User,
-  request: CausingRequest,
+  request: RequestFacts,
   by: Actor,
 ): Promise<readonly AccountEvent[]> {
   const { verifiesNewUsers = false, limits = unlimited } = needs

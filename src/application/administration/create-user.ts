@@ -6,7 +6,7 @@ import type { User } from '../../domain/user.ts'
 import { checkAgain } from '../accounts/account-changes.ts'
 import { type RegisterNeeds, register } from '../accounts/register-user.ts'
 import type { ChangeUser } from '../change-user.ts'
-import type { CausingRequest } from '../event-metadata.ts'
+import { type RequestFacts, requestFacts } from '../event-metadata.ts'
 import { requireRight } from '../rights.ts'
 import { actorOf, type By, speaksFor } from '../sign-in/authenticate.ts'
 import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
@@ -16,7 +16,7 @@ interface Needs extends RegisterNeeds, FreshLoginNeeds {
 }
 
 /** A user whom somebody else creates. */
-export interface NewAccount extends CausingRequest {
+export interface NewAccount extends RequestFacts {
   /** A superuser, or the program or command that decides by itself. */
   readonly by: By
   readonly email: Email
@@ -30,8 +30,6 @@ export interface NewAccount extends CausingRequest {
   readonly isVerified?: boolean | undefined
   /** The values of the fields that the deployer declares. Others are refused. */
   readonly fields?: GivenFields | undefined
-  /** The client, for its fair share of the hash pool; `null` if unknown. */
-  readonly client?: string | null | undefined
 }
 
 /**
@@ -51,18 +49,10 @@ export class CreateUser {
     requireOneWayIn(input)
     const { fieldRules = noFieldRules } = this.#needs
     const strict = { ...this.#needs, fieldRules: { ...fieldRules, refusesUnknown: true } }
-    const { email, fields, client, requestId, languages } = input
+    const { email, fields } = input
     return await register(
       strict,
-      {
-        email,
-        password: password ?? null,
-        ...(fields && { fields }),
-        client: client ?? null,
-        by: actorOf(by),
-        requestId,
-        languages,
-      },
+      { email, password: password ?? null, ...(fields && { fields }), by: actorOf(by), ...requestFacts(input) },
       {
         flags: { isActive, isSuperuser, isVerified },
         door: doors.creation,

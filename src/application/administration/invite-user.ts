@@ -4,7 +4,7 @@ import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import { changedUser } from '../accounts/account-changes.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds, type RequestFacts } from '../event-metadata.ts'
 import { requireRight } from '../rights.ts'
 import { actorOf, type By } from '../sign-in/authenticate.ts'
 import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
@@ -25,7 +25,7 @@ export class InviteUser {
    *
    * @param input.by a superuser, or the program or command that decides by itself
    */
-  async execute(input: CausingRequest & { by: By; target: User }): Promise<User> {
+  async execute(input: RequestFacts & { by: By; target: User }): Promise<User> {
     const { by, target } = input
     requireRight(this.#needs, by, 'create_account', target)
     const outcome = await this.#needs.changeUser.execute(target.id, (user) => {

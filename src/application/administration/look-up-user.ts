@@ -1,5 +1,5 @@
 import type { User } from '../../domain/user.ts'
-import type { CausingRequest } from '../event-metadata.ts'
+import type { RequestFacts } from '../event-metadata.ts'
 import { requireSuperuser } from '../rights.ts'
 import type { By } from '../sign-in/authenticate.ts'
 import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
@@ -13,7 +13,7 @@ export class LookUpUser {
   }
 
   /** @param input.target who is read */
-  async execute({ by, target, ...request }: CausingRequest & { by: By; target: User }): Promise<void> {
+  async execute({ by, target, ...request }: RequestFacts & { by: By; target: User }): Promise<void> {
     requireSuperuser(this.#needs, by, { isChange: false })
     await reportLookup(this.#needs, target, request, by)
   }

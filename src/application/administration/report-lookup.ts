@@ -1,7 +1,7 @@
 import { accountEvent } from '../../domain/events.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
-import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds, type RequestFacts } from '../event-metadata.ts'
 import type { Outbox } from '../ports/stores/outbox.ts'
 import { actorOf, type By } from '../sign-in/authenticate.ts'
 
@@ -17,7 +17,7 @@ export interface LookupNeeds extends MetadataNeeds {
  * Writes the event of a look-up of one user, before its answer. It waits in the queue of the tenant, because a look-up must not
  * make a write of the user stale. Without room for the event there is no answer: throws `Unavailable`.
  */
-export async function reportLookup(needs: LookupNeeds, user: User, request: CausingRequest, by: By): Promise<void> {
+export async function reportLookup(needs: LookupNeeds, user: User, request: RequestFacts, by: By): Promise<void> {
   const { outbox, reportsLookups = false, wakeRelay } = needs
   if (!reportsLookups) return
   const event = accountEvent('looked_up', user, eventMetadata(needs, request, actorOf(by)))

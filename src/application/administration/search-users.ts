@@ -4,7 +4,7 @@ import { parseUserId } from '../../domain/ids.ts'
 import { InvalidInput } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import { type FoundUser, type KeyPrefix, meets, type UserCriteria } from '../../domain/user-criteria.ts'
-import type { CausingRequest } from '../event-metadata.ts'
+import type { RequestFacts } from '../event-metadata.ts'
 import type { LoginTimes } from '../ports/stores/login-times.ts'
 import type { UserCount, UserStore } from '../ports/stores/user-store.ts'
 import { requireRight } from '../rights.ts'
@@ -19,7 +19,7 @@ interface Needs extends FreshLoginNeeds, LookupNeeds {
   parseEmail: (text: string) => ParsedEmail
 }
 
-export interface UserSearch extends Omit<UserCriteria, 'prefix' | 'exceptPrefixes' | 'now'>, Partial<CausingRequest> {
+export interface UserSearch extends Omit<UserCriteria, 'prefix' | 'exceptPrefixes' | 'now'>, Partial<RequestFacts> {
   /** A superuser, or the program or command that decides by itself. */
   readonly by: By
   /**

@@ -1,4 +1,6 @@
-import type { ClientTraits } from '../../domain/session.ts'
+import { unknownTraits } from '../../domain/session.ts'
+import type { RequestFacts } from '../event-metadata.ts'
+import { unknownCaller } from '../limits/limits.ts'
 import { takeShare } from '../oauth/journey-share.ts'
 import { keepSingleUse, type SingleUseNeeds } from '../oauth/single-use-record.ts'
 import type { Authenticated } from '../sign-in/authenticate.ts'
@@ -20,13 +22,10 @@ export class IssueCode {
    * Throws `LimitReached` or `Unavailable` if too many codes and journeys are open.
    *
    * @param input.by the login that proves the user. The credential for the code has the time of its proof.
-   * @param input.client `null` if unknown
    */
-  async execute(
-    input: Omit<BoundCode, 'code'> & { by: Authenticated; client: string | null; traits: ClientTraits },
-  ): Promise<string> {
+  async execute(input: Omit<BoundCode, 'code'> & { by: Authenticated } & RequestFacts): Promise<string> {
     const { keyRing, newToken, clock } = this.#needs
-    const { by, client, traits, app, redirectUri, challenge } = input
+    const { by, caller = unknownCaller, traits = unknownTraits, app, redirectUri, challenge } = input
     const { id, sid, generation, provedAt, methods, expiresAt } = by.credential
     const code = newToken()
     const bound = { code, app, redirectUri, challenge }
@@ -45,7 +44,7 @@ export class IssueCode {
     const open = {
       digest: codeKey(keyRing, 'open', bound),
       content: login,
-      share: await takeShare(this.#needs, client),
+      share: await takeShare(this.#needs, caller.client),
       expiresAt: new Date(now + codeSeconds * 1000),
     }
     const ends = new Date(now + (codeSeconds + useSeconds) * 1000)

@@ -2,7 +2,7 @@ import { emailKey } from '../../domain/email.ts'
 import type { UserId } from '../../domain/ids.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { isAlive } from '../../domain/user.ts'
-import type { CausingRequest } from '../event-metadata.ts'
+import type { RequestFacts } from '../event-metadata.ts'
 import { type LoginTrace, noting } from '../explain/note-refused.ts'
 import { mustAskFactor } from '../factors/level.ts'
 import { giveBackShare } from '../oauth/journey-share.ts'
@@ -59,7 +59,7 @@ export class RedeemCode {
    * at the same moment, because somebody else may have the code and the verifier (RFC 6749 section 4.1.2).
    */
   async execute(
-    input: CausingRequest & Omit<BoundCode, 'challenge'> & { verifier: string; backend: Backend },
+    input: RequestFacts & Omit<BoundCode, 'challenge'> & { verifier: string; backend: Backend },
   ): Promise<Granted> {
     return await noting(this.#needs, (trace) => this.#redeem(input, trace))
   }

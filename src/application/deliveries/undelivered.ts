@@ -2,7 +2,7 @@ import type { Actor } from '../../domain/actor.ts'
 import type { Email } from '../../domain/email.ts'
 import type { EventId, UserId } from '../../domain/ids.ts'
 import { hasExpired, type RequestPurpose } from '../../domain/one-time-token.ts'
-import type { CausingRequest } from '../event-metadata.ts'
+import type { RequestFacts } from '../event-metadata.ts'
 import { everyOne } from '../every-one.ts'
 import type { HandlerCallType } from '../ports/event-handlers.ts'
 import type { DeliveryKey, Outbox, SinkName, UndeliveredEvent } from '../ports/stores/outbox.ts'
@@ -97,7 +97,7 @@ export interface DeliveryAct extends Selection {
   readonly requestId: string
 }
 
-type Wanted = CausingRequest & { readonly by: By; readonly wanted: Selection }
+type Wanted = RequestFacts & { readonly by: By; readonly wanted: Selection }
 
 interface ActNeeds {
   /** Called when it is done. */

@@ -1,6 +1,6 @@
 import { type Email, emailKey } from '../../domain/email.ts'
 import { reportLookup } from '../administration/report-lookup.ts'
-import type { CausingRequest } from '../event-metadata.ts'
+import type { RequestFacts } from '../event-metadata.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import { requireSuperuser } from '../rights.ts'
 import type { By } from '../sign-in/authenticate.ts'
@@ -18,7 +18,7 @@ export class ExplainLogin {
   }
 
   /** @param input.by a superuser, or the command or program that decides by itself */
-  async execute({ by, email, ...request }: CausingRequest & { by: By; email: Email }): Promise<LoginExplanation> {
+  async execute({ by, email, ...request }: RequestFacts & { by: By; email: Email }): Promise<LoginExplanation> {
     const needs = this.#needs
     requireSuperuser(needs, by, { isChange: false })
     const account = emailKey(email)

@@ -1,7 +1,7 @@
 import { emailKey } from '../../domain/email.ts'
 import type { User } from '../../domain/user.ts'
 import { reportLookup } from '../administration/report-lookup.ts'
-import type { CausingRequest } from '../event-metadata.ts'
+import type { RequestFacts } from '../event-metadata.ts'
 import type { SessionStore } from '../ports/stores/session-store.ts'
 import { requireSuperuser } from '../rights.ts'
 import type { By } from '../sign-in/authenticate.ts'
@@ -29,7 +29,7 @@ export class ReadDetails {
   }
 
   /** @param input.by a superuser, or the command or program that decides by itself */
-  async execute({ by, target, ...request }: CausingRequest & { by: By; target: User }): Promise<UserDetails> {
+  async execute({ by, target, ...request }: RequestFacts & { by: By; target: User }): Promise<UserDetails> {
     const needs = this.#needs
     requireSuperuser(needs, by, { isChange: false })
     const [explanation, sessions, links] = await Promise.all([

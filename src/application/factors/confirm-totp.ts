@@ -2,7 +2,7 @@ import { updatedEvent } from '../../domain/events.ts'
 import { totpBinding } from '../../domain/factors.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds, type RequestFacts } from '../event-metadata.ts'
 import type { FactorCodes } from '../ports/factor-codes.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import { requireRight } from '../rights.ts'
@@ -29,9 +29,7 @@ export class ConfirmTotp {
    *
    * @returns the recovery codes, which are shown once; none for a user who has had another factor
    */
-  async execute(
-    input: CausingRequest & { by: Authenticated; setup: string; code: string },
-  ): Promise<readonly string[]> {
+  async execute(input: RequestFacts & { by: Authenticated; setup: string; code: string }): Promise<readonly string[]> {
     const { by, setup, code } = input
     const { changeUser, keyRing, factorCodes, clock } = this.#needs
     const { id } = by.user

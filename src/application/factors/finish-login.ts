@@ -7,7 +7,7 @@ import { Refusal } from '../../domain/refusal.ts'
 import { unknownTraits } from '../../domain/session.ts'
 import type { User } from '../../domain/user.ts'
 import { QueueFull } from '../change-user.ts'
-import { type CausingRequest, eventMetadata } from '../event-metadata.ts'
+import { eventMetadata, type RequestFacts, requestFacts } from '../event-metadata.ts'
 import { type LoginTrace, noting } from '../explain/note-refused.ts'
 import { type Limits, unknownCaller } from '../limits/limits.ts'
 import { type ProvedByPasskey as Proved, type UsePasskeyNeeds, usePasskey } from '../passkeys/use-passkey.ts'
@@ -47,14 +47,13 @@ export class FinishLogin {
    * record that has changed since.
    */
   async execute(
-    input: CausingRequest &
-      LoginClient & {
-        challenge: string
-        proof: FactorProof
-        backend: Backend
-        /** Whether later logins in this browser need no second factor for a time. */
-        trustsBrowser?: boolean
-      },
+    input: LoginClient & {
+      challenge: string
+      proof: FactorProof
+      backend: Backend
+      /** Whether later logins in this browser need no second factor for a time. */
+      trustsBrowser?: boolean
+    },
   ): Promise<LoginResult> {
     return await noting(this.#needs, (trace) => this.#finish(input, trace))
   }
@@ -62,8 +61,9 @@ export class FinishLogin {
   /** A challenge that is unknown or expired names nobody, so its refusal leaves no note. The note of the first step stays. */
   async #finish(input: Parameters<FinishLogin['execute']>[0], trace: LoginTrace): Promise<LoginResult> {
     const needs = this.#needs
-    const { challenge, proof, backend, browser = null, caller, traits, requestId, languages } = input
-    const { client, device } = caller ?? unknownCaller
+    const { challenge, proof, backend, browser = null } = input
+    const request = requestFacts(input)
+    const { client, device } = request.caller ?? unknownCaller
     const held = await needs.challenges.take(challenge, { backend: backend.name, browser })
     if (held === null) throw new Refusal('SECOND_FACTOR_REFUSED')
     /** A store that is away, or a limit, does not cost the whole login. */
@@ -87,7 +87,6 @@ export class FinishLogin {
     trace.detail = proof.method
     const isValid = (user: User): boolean => stillProves(held, user)
     const by = (user: User): Actor => person(user, null)
-    const request = { requestId, languages }
     const prove = async (): Promise<Proved | null> => {
       if (proof.method === 'passkey') {
         const findUser = async () => await needs.users.find(held.userId)
@@ -109,14 +108,14 @@ export class FinishLogin {
     const methods = [...new Set([...held.methods, ...proved.methods])]
     const { user } = proved
     const { trustsBrowser } = input
-    const login = { user, backend, trace, methods, requiresVerification, trustsBrowser, caller, traits, ...request }
+    const login = { user, backend, trace, methods, requiresVerification, trustsBrowser, ...request }
     const result = await orGiveBack(() => completeLogin(needs, login))
     await needs.challenges.end(held)
     return result
   }
 
   /** Somebody knows the password. The owner learns it, unless it was the owner who mistyped the code. */
-  async #tell({ id, email }: User, input: CausingRequest & LoginClient): Promise<void> {
+  async #tell({ id, email }: User, input: RequestFacts): Promise<void> {
     const { changeUser, eventHandlers, limits, warnOfDropped } = this.#needs
     const type = 'second_factor_refused'
     if (!eventHandlers.handles(type) || !(await limits.mayTell(type, emailKey(email)))) return

@@ -4,7 +4,7 @@ import { stands } from '../../domain/one-time-token.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { Change, ChangeUser } from '../change-user.ts'
-import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds, type RequestFacts } from '../event-metadata.ts'
 import { discard, findRedeemable, type RedeemNeeds } from '../one-time-tokens/redeem-token.ts'
 import { requireRight } from '../rights.ts'
 import { type Authenticated, actorOf, type By, speaksFor } from '../sign-in/authenticate.ts'
@@ -26,7 +26,7 @@ export class KeepFactors {
    *
    * @param input.by the user in a login with two factors, a superuser, or the command or program that decides by itself
    */
-  async execute(input: CausingRequest & { by: By; target: User }): Promise<void> {
+  async execute(input: RequestFacts & { by: By; target: User }): Promise<void> {
     const { by, target } = input
     requireRight(this.#needs, by, 'keep_factors', target)
     const own: Authenticated | null = by.type === undefined && by.user.id === target.id ? by : null
@@ -46,7 +46,7 @@ export class RedeemKeepFactors {
     this.#needs = needs
   }
 
-  async execute(input: CausingRequest & { token: string }): Promise<void> {
+  async execute(input: RequestFacts & { token: string }): Promise<void> {
     const found = await findRedeemable(this.#needs, 'keep_factors', input.token)
     if (found === null) throw new Refusal('FACTOR_RESET_BAD_TOKEN')
     const { token } = found
@@ -59,7 +59,7 @@ export class RedeemKeepFactors {
   }
 }
 
-function kept(needs: MetadataNeeds, fresh: User, input: CausingRequest, by: Actor): Change {
+function kept(needs: MetadataNeeds, fresh: User, input: RequestFacts, by: Actor): Change {
   const user = { ...fresh, factors: { ...fresh.factors, resetAt: null } }
   return { type: 'replace', user, events: [updatedEvent(user, { factorsKept: true }, eventMetadata(needs, input, by))] }
 }

@@ -3,7 +3,7 @@ import { hasFactor, noFactors, withFactors } from '../../domain/factors.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { endSessions, type User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds, type RequestFacts } from '../event-metadata.ts'
 import { requireRight } from '../rights.ts'
 import { type Authenticated, actorOf, type By, speaksFor } from '../sign-in/authenticate.ts'
 import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
@@ -20,7 +20,7 @@ export class RemoveFactors {
   }
 
   /** @param input.by the user, in a login with two factors, or the command or program that decides by itself */
-  async execute(input: CausingRequest & { by: By; target: User; which: 'totp' | 'all' }): Promise<void> {
+  async execute(input: RequestFacts & { by: By; target: User; which: 'totp' | 'all' }): Promise<void> {
     const { by, target, which } = input
     requireRight(this.#needs, by, 'change_factors', target)
     const login: Authenticated | null = by.type === undefined ? by : null

@@ -2,7 +2,7 @@ import { updatedEvent } from '../../domain/events.ts'
 import { hasFactor } from '../../domain/factors.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds, type RequestFacts } from '../event-metadata.ts'
 import type { FactorCodes } from '../ports/factor-codes.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import { requireRight } from '../rights.ts'
@@ -24,7 +24,7 @@ export class RenewRecoveryCodes {
   }
 
   /** @returns the codes, which are shown once */
-  async execute(input: CausingRequest & { by: Authenticated }): Promise<readonly string[]> {
+  async execute(input: RequestFacts & { by: Authenticated }): Promise<readonly string[]> {
     const { by } = input
     requireRight(this.#needs, by, 'change_factors', by.user)
     const { codes, stored: recovery } = newRecoveryCodes(this.#needs, by.user.id)

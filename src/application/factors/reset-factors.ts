@@ -3,7 +3,7 @@ import { hasFactor, noFactors, withFactors } from '../../domain/factors.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { endSessions, type User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds, type RequestFacts } from '../event-metadata.ts'
 import { requireRight } from '../rights.ts'
 import { actorOf, type By } from '../sign-in/authenticate.ts'
 import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
@@ -30,7 +30,7 @@ export class ResetFactors {
    * @param input.by a superuser, or the command or program that decides by itself
    * @returns when the factors go
    */
-  async execute(input: CausingRequest & { by: By; target: User }): Promise<Date> {
+  async execute(input: RequestFacts & { by: By; target: User }): Promise<Date> {
     const { by, target } = input
     const { changeUser, clock, factorResetHours } = this.#needs
     requireRight(this.#needs, by, 'reset_factors', target)

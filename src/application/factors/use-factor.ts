@@ -5,7 +5,7 @@ import { jsonId, type UserId } from '../../domain/ids.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { Change, ChangeUser } from '../change-user.ts'
-import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds, type RequestFacts } from '../event-metadata.ts'
 import type { FactorCodes } from '../ports/factor-codes.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 
@@ -24,7 +24,7 @@ export interface RefusedByClock {
   readonly until: Date
 }
 
-interface Use extends CausingRequest {
+interface Use extends RequestFacts {
   readonly method: 'totp' | 'recovery_code'
   readonly code: string
   readonly by: (user: User) => Actor

@@ -12,7 +12,7 @@ import { newUser, type User } from '../../domain/user.ts'
 import type { FieldNeeds } from '../accounts/own-fields.ts'
 import { type RegistrationNeeds, registrationEvents } from '../accounts/registration-events.ts'
 import type { Change } from '../change-user.ts'
-import { type CausingRequest, eventMetadata } from '../event-metadata.ts'
+import { eventMetadata, type RequestFacts, requestFacts } from '../event-metadata.ts'
 import { type LoginTrace, noting } from '../explain/note-refused.ts'
 import type { Limits } from '../limits/limits.ts'
 import type { ProviderVault } from '../ports/provider-vault.ts'
@@ -60,7 +60,7 @@ export interface OAuthPolicy {
   readonly trustsSecondFactor: boolean
 }
 
-interface SignIn extends CausingRequest {
+interface SignIn extends RequestFacts {
   readonly identity: OAuthIdentity
   readonly provider: string
   readonly policy: OAuthPolicy
@@ -94,32 +94,32 @@ export class FinishOAuth {
   }
 
   async execute(
-    input: CausingRequest &
-      LoginClient & {
-        response: AuthorizationResponse
-        arrival: Arrival
-        policy: OAuthPolicy
-        backend: Backend
-      },
+    input: LoginClient & {
+      response: AuthorizationResponse
+      arrival: Arrival
+      policy: OAuthPolicy
+      backend: Backend
+    },
   ): Promise<LoginResult> {
     return await noting(this.#needs, (trace) => this.#finish(input, trace))
   }
 
   async #finish(input: Parameters<FinishOAuth['execute']>[0], trace: LoginTrace): Promise<LoginResult> {
-    const { response, arrival, policy, backend, caller, traits, browser, requestId, languages } = input
+    const { response, arrival, policy, backend, browser } = input
+    const request = requestFacts(input)
     const identity = await identityOf(this.#needs, response, arrival, null)
     const provider = arrival.provider.name
     trace.account = identity.email && emailKey(identity.email)
     trace.detail = provider
-    const { user, isNew } = await this.#userOf({ identity, provider, policy, trace, requestId, languages })
+    const { user, isNew } = await this.#userOf({ identity, provider, policy, trace, ...request })
     const { requiresVerification } = policy
-    const client = { caller, traits, browser, isRegistration: isNew }
+    const client = { ...request, browser, isRegistration: isNew }
     const by = actorOf(provider)
     const account = accountOf(user, provider, identity.accountId)
     // A thief may have linked an own account before the user added a factor. The provider knows nothing of this user then.
     const isTrusted = policy.trustsSecondFactor && account !== null && isVouchedFor(account, user)
     const proved = { user, backend, methods: isTrusted ? ['provider', twoFactors] : ['provider'], by }
-    const login = { ...client, ...proved, trace, requestId, languages, requiresVerification }
+    const login = { ...client, ...proved, trace, requiresVerification }
     return await completeLogin(this.#needs, login)
   }
 

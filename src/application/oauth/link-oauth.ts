@@ -3,7 +3,7 @@ import { accountOf, linkOf, withAccount } from '../../domain/linked-accounts.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds, type RequestFacts } from '../event-metadata.ts'
 import type { ProviderVault } from '../ports/provider-vault.ts'
 import { type Authenticated, actorOf, speaksFor } from '../sign-in/authenticate.ts'
 import { type Arrival, type AuthorizationResponse, identityOf, type ReturnNeeds } from './redeem-return.ts'
@@ -22,7 +22,7 @@ export class LinkOAuth {
   }
 
   async execute(
-    input: CausingRequest & { response: AuthorizationResponse; arrival: Arrival; by: Authenticated },
+    input: RequestFacts & { response: AuthorizationResponse; arrival: Arrival; by: Authenticated },
   ): Promise<User> {
     const { response, arrival, by } = input
     const { name } = arrival.provider

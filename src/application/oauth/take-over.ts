@@ -3,7 +3,7 @@ import { type AccountEvent, type UserChanges, updatedEvent } from '../../domain/
 import { withoutUnverified } from '../../domain/factors.ts'
 import { withVouchedAccounts } from '../../domain/linked-accounts.ts'
 import { endSessions, type User, withPassword } from '../../domain/user.ts'
-import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds, type RequestFacts } from '../event-metadata.ts'
 
 /**
  * Gives the account to the proved owner of its address. An attacker may have created the account, so its password, sessions
@@ -11,7 +11,7 @@ import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event
  */
 export function takeOver(
   needs: MetadataNeeds,
-  request: CausingRequest,
+  request: RequestFacts,
   by: Actor,
   before: User,
 ): { readonly user: User; readonly events: readonly AccountEvent[] } {

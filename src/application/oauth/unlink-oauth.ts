@@ -3,7 +3,7 @@ import { linkOf } from '../../domain/linked-accounts.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds, type RequestFacts } from '../event-metadata.ts'
 import { requireRight } from '../rights.ts'
 import { type Authenticated, actorOf, speaksFor } from '../sign-in/authenticate.ts'
 import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
@@ -21,7 +21,7 @@ export class UnlinkOAuth {
     this.#needs = needs
   }
 
-  async execute(input: CausingRequest & { by: Authenticated; provider: string; id: string }): Promise<void> {
+  async execute(input: RequestFacts & { by: Authenticated; provider: string; id: string }): Promise<void> {
     const { changeUser, providerNames } = this.#needs
     const { by, provider, id } = input
     requireRight(this.#needs, by, 'change_access', by.user)

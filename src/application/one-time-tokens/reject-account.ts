@@ -5,7 +5,7 @@ import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import { askForObjection, type ObjectionNeeds } from '../accounts/deletion-objection.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { type CausingRequest, eventMetadata } from '../event-metadata.ts'
+import { eventMetadata, type RequestFacts } from '../event-metadata.ts'
 import { findRedeemable, type RedeemNeeds } from './redeem-token.ts'
 
 interface Needs extends ObjectionNeeds, RedeemNeeds {
@@ -25,7 +25,7 @@ export class RejectAccount {
     this.#needs = needs
   }
 
-  async execute(input: CausingRequest & { token: string }): Promise<void> {
+  async execute(input: RequestFacts & { token: string }): Promise<void> {
     const found = await findRedeemable(this.#needs, 'verify_email', input.token)
     if (found === null) return await this.#rejectChange(input.token)
     const { token, user } = found

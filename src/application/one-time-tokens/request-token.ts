@@ -1,8 +1,8 @@
 import { type Email, emailKey } from '../../domain/email.ts'
 import type { RequestPurpose } from '../../domain/one-time-token.ts'
 import { Unavailable } from '../../domain/refusal.ts'
-import type { CausingRequest, MetadataNeeds } from '../event-metadata.ts'
-import type { Limits } from '../limits/limits.ts'
+import type { MetadataNeeds, RequestFacts } from '../event-metadata.ts'
+import { type Limits, unknownCaller } from '../limits/limits.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { TokenRequests } from '../ports/stores/token-requests.ts'
 
@@ -23,14 +23,11 @@ export class RequestToken {
     this.#needs = needs
   }
 
-  /** @param input.device the device token of the browser */
-  async execute(
-    input: CausingRequest & { purpose: RequestPurpose; email: Email; device?: string | null },
-  ): Promise<void> {
+  async execute(input: RequestFacts & { purpose: RequestPurpose; email: Email }): Promise<void> {
     const { tokenRequests, keyRing, limits, clock, newId } = this.#needs
-    const { purpose, requestId, languages = [], device = null } = input
+    const { purpose, requestId, languages = [], caller = unknownCaller } = input
     const key = emailKey(input.email)
-    if (!(await limits.maySendToken({ purpose, account: key, device, requestId }))) return
+    if (!(await limits.maySendToken({ purpose, account: key, device: caller.device, requestId }))) return
     const id = keyRing.requestId(purpose, key)
 
     const outcome = await tokenRequests.ask({

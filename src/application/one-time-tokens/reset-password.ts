@@ -9,7 +9,7 @@ import { Refusal } from '../../domain/refusal.ts'
 import { endSessions, type User, withPassword } from '../../domain/user.ts'
 import { requireGoodPassword, type ValidatePassword } from '../accounts/password-validation.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds, type RequestFacts } from '../event-metadata.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import { type FormerNeeds, findForPassword } from './former-token.ts'
 import { discard } from './redeem-token.ts'
@@ -35,7 +35,7 @@ export class ResetPassword {
 
   /** Returns the address of the user, and whether a login needs a second factor as well. */
   async execute(
-    input: CausingRequest & { token: string; password: string; client?: string | null },
+    input: RequestFacts & { token: string; password: string },
   ): Promise<{ email: Email; hasFactor: boolean }> {
     const { changeUser, hasher, policy, validatePassword, clock } = this.#needs
     const found = await findForPassword(this.#needs, input.token)
@@ -47,7 +47,7 @@ export class ResetPassword {
     const code = 'RESET_PASSWORD_INVALID_PASSWORD'
     requireGoodPassword(policy, password, found.user.email, code)
     await validatePassword?.({ password, user: found.user, code, by }, input)
-    const hash = await hasher.hash(password, input.client)
+    const hash = await hasher.hash(password, input.caller?.client)
 
     const outcome = await changeUser.execute(token.userId, (fresh) => {
       if (!fresh.isActive || !stands(token, fresh)) throw new Refusal('RESET_PASSWORD_BAD_TOKEN')

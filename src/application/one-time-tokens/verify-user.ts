@@ -5,7 +5,7 @@ import { stands } from '../../domain/one-time-token.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds, type RequestFacts } from '../event-metadata.ts'
 import { type Authenticated, actorOf, speaksFor } from '../sign-in/authenticate.ts'
 import { type FormerNeeds, findFormer } from './former-token.ts'
 import { discard, findRedeemable } from './redeem-token.ts'
@@ -29,7 +29,7 @@ export class VerifyUser {
   }
 
   /** @param input.by the logged-in user, if any */
-  async execute(input: CausingRequest & { token: string; by?: Authenticated | null }): Promise<User> {
+  async execute(input: RequestFacts & { token: string; by?: Authenticated | null }): Promise<User> {
     const { changeUser, requiresSession } = this.#needs
     const { by = null } = input
     if (requiresSession && by === null) throw new Refusal('UNAUTHORIZED')

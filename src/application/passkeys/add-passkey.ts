@@ -2,7 +2,7 @@ import { updatedEvent } from '../../domain/events.ts'
 import type { Passkey } from '../../domain/factors.ts'
 import { InvalidInput, Refusal } from '../../domain/refusal.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds, type RequestFacts } from '../event-metadata.ts'
 import { newRecoveryCodes, withFactor } from '../factors/recovery-codes.ts'
 import type { FactorCodes } from '../ports/factor-codes.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
@@ -37,7 +37,7 @@ export class AddPasskey {
    * @returns the passkey, and the recovery codes if it is the first factor
    */
   async execute(
-    input: CausingRequest & { by: Authenticated; response: PasskeyResponse; name: string },
+    input: RequestFacts & { by: Authenticated; response: PasskeyResponse; name: string },
   ): Promise<{ passkey: Passkey; recoveryCodes: readonly string[] }> {
     const { by, response, name } = input
     const { changeUser, passkeyChallenges, passkeys, clock, noteRpId } = this.#needs

@@ -3,7 +3,7 @@ import { noFactors, withFactors } from '../../domain/factors.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { endSessions } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds, type RequestFacts } from '../event-metadata.ts'
 import { requireRight } from '../rights.ts'
 import { type Authenticated, actorOf, speaksFor } from '../sign-in/authenticate.ts'
 import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
@@ -20,7 +20,7 @@ export class ChangePasskey {
   }
 
   /** @param input.name `null` removes the passkey */
-  async execute(input: CausingRequest & { by: Authenticated; id: string; name: string | null }): Promise<void> {
+  async execute(input: RequestFacts & { by: Authenticated; id: string; name: string | null }): Promise<void> {
     const { by, id, name } = input
     requireRight(this.#needs, by, 'change_factors', by.user)
     const outcome = await this.#needs.changeUser.execute(by.user.id, async (fresh) => {

@@ -1,7 +1,7 @@
 import { emailKey } from '../../domain/email.ts'
 import { passkeyHandleKey } from '../../domain/factors.ts'
 import { Refusal } from '../../domain/refusal.ts'
-import type { CausingRequest } from '../event-metadata.ts'
+import { requestFacts } from '../event-metadata.ts'
 import { noting } from '../explain/note-refused.ts'
 import type { PasskeyResponse } from '../ports/passkey-verifier.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
@@ -43,12 +43,10 @@ export class LogInByPasskey {
   }
 
   /** Refuses alike whatever is wrong with the answer, its challenge, its passkey or its user. */
-  async execute(
-    input: CausingRequest & LoginClient & { response: PasskeyResponse; backend: Backend },
-  ): Promise<LoginResult> {
-    const { response, backend, browser = null, caller, traits, requestId, languages } = input
+  async execute(input: LoginClient & { response: PasskeyResponse; backend: Backend }): Promise<LoginResult> {
+    const { response, backend, browser = null } = input
     const { userHandle } = response.response
-    const request = { requestId, languages }
+    const request = requestFacts(input)
     return await noting(this.#needs, async (trace) => {
       trace.reason = 'passkey_refused'
       const findUser = async () => {
@@ -60,7 +58,7 @@ export class LogInByPasskey {
       // Nobody has typed an address or a password, so their refusal would mislead.
       if (proved?.user.isActive === false) trace.reason = 'inactive'
       if (!proved?.user.isActive) throw new Refusal('PASSKEY_REFUSED')
-      return await completeLogin(this.#needs, { ...proved, backend, trace, caller, traits, ...request })
+      return await completeLogin(this.#needs, { ...proved, backend, trace, ...request })
     })
   }
 }

@@ -5,7 +5,7 @@ import { jsonId } from '../../domain/ids.ts'
 import { InvalidInput } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds, type RequestFacts } from '../event-metadata.ts'
 import type { PasskeyResponse, PasskeyVerifier } from '../ports/passkey-verifier.ts'
 import type { SignInChallenges } from './sign-in-challenges.ts'
 
@@ -23,7 +23,7 @@ export interface CopiedPasskey {
   readonly requestId: string
 }
 
-interface Use extends CausingRequest {
+interface Use extends RequestFacts {
   readonly response: PasskeyResponse
   /** The secret of the browser; `null` without one. */
   readonly browser: string | null
@@ -67,7 +67,7 @@ async function count(
   { id }: User,
   { id: passkeyId }: Passkey,
   counter: number,
-  request: CausingRequest,
+  request: RequestFacts,
 ): Promise<User | null> {
   let [isPresent, wentBack] = [false, false]
   const outcome = await needs.changeUser.execute(id, (fresh) => {

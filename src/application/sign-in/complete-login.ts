@@ -4,15 +4,15 @@ import { type AccountEvent, accountEvent } from '../../domain/events.ts'
 import { hasFactor } from '../../domain/factors.ts'
 import { jsonId } from '../../domain/ids.ts'
 import { Refusal, Unavailable } from '../../domain/refusal.ts'
-import { type ClientTraits, unknownTraits } from '../../domain/session.ts'
+import { unknownTraits } from '../../domain/session.ts'
 import type { User } from '../../domain/user.ts'
 import { type ChangeUser, QueueFull } from '../change-user.ts'
-import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds, type RequestFacts } from '../event-metadata.ts'
 import type { LoginTrace, NoteNeeds } from '../explain/note-refused.ts'
 import { type Challenges, type FactorMethod, methodsOf } from '../factors/challenges.ts'
 import { isTooWeak, type LevelNeeds, mustAskFactor, trustedBrowser } from '../factors/level.ts'
 import type { TrustedBrowsers } from '../factors/trusted-browsers.ts'
-import type { Caller, Limits } from '../limits/limits.ts'
+import type { Limits } from '../limits/limits.ts'
 import type { IssuedCredential } from '../ports/credentials.ts'
 import type { DeviceTokens } from '../ports/device-tokens.ts'
 import type { EventHandlers } from '../ports/event-handlers.ts'
@@ -45,17 +45,13 @@ export interface UnrecordedTime {
   readonly requestId: string
 }
 
-/** The client of a login. */
-export interface LoginClient {
-  /** Absent if the browser is unknown: then no event reports a new sign-in. */
-  readonly caller?: Caller | undefined
-  /** Stored with the session, for the list of the user's sessions. */
-  readonly traits?: ClientTraits | undefined
+/** The client of a login. Without `caller`, the browser is unknown, and no event reports a new sign-in. */
+export interface LoginClient extends RequestFacts {
   /** A secret that only this browser sends. Then a challenge works in this browser alone. */
   readonly browser?: string | null | undefined
 }
 
-interface Login extends CausingRequest, LoginClient {
+interface Login extends LoginClient {
   /** The exact record whose password or provider account was verified. */
   readonly user: User
   readonly backend: Backend

@@ -3,7 +3,7 @@ import { loginNameKey } from '../../domain/login-name.ts'
 import { LimitReached, Refusal, Unavailable } from '../../domain/refusal.ts'
 import type { RefusedReason } from '../../domain/refused-login.ts'
 import { keepingImport, type User } from '../../domain/user.ts'
-import type { CausingRequest } from '../event-metadata.ts'
+import { requestFacts } from '../event-metadata.ts'
 import { type LoginTrace, noting } from '../explain/note-refused.ts'
 import { type Limits, type PasswordAttempt, unknownCaller } from '../limits/limits.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
@@ -50,27 +50,31 @@ export class LogIn {
    * @param input.asksFactor Whether to ask for the second factor in a trusted browser, too.
    */
   async execute(
-    input: CausingRequest & LoginClient & LoginNames & { password: string; backend: Backend; asksFactor?: boolean },
+    input: LoginClient & LoginNames & { password: string; backend: Backend; asksFactor?: boolean },
   ): Promise<LoginResult> {
     return await noting(this.#needs, (trace) => this.#logIn(input, trace))
   }
 
   async #logIn(input: Parameters<LogIn['execute']>[0], trace: LoginTrace): Promise<LoginResult> {
-    const { password, backend, caller, traits, browser, asksFactor, requestId, languages } = input
-    const { client, device } = caller ?? unknownCaller
+    const { password, backend, browser, asksFactor } = input
+    const request = requestFacts(input)
+    const { client, device } = request.caller ?? unknownCaller
     const { account, find } = this.#named(input, trace)
 
-    const verified = await this.#needs.limits.password({ client, device, account, requestId }, async () => {
-      const user = await find()
-      trace.reason = reasonOf(user)
-      const verified = await this.#verify(user, password, client)
-      if (user?.isActive === false) this.#tellInactive?.execute({ user, password, client, requestId, languages })
-      return verified
-    })
+    const verified = await this.#needs.limits.password(
+      { client, device, account, requestId: request.requestId },
+      async () => {
+        const user = await find()
+        trace.reason = reasonOf(user)
+        const verified = await this.#verify(user, password, client)
+        if (user?.isActive === false) this.#tellInactive?.execute({ user, password, ...request })
+        return verified
+      },
+    )
     if (verified === null) throw new Refusal('LOGIN_BAD_CREDENTIALS')
     const { user, verdict } = verified
     if (verdict !== 'match') await this.#rehash(user, password, client, verdict)
-    const login = { user, backend, trace, methods: ['pwd'], caller, traits, browser, asksFactor, requestId, languages }
+    const login = { user, backend, trace, methods: ['pwd'], browser, asksFactor, ...request }
     return await completeLogin(this.#needs, login)
   }
 

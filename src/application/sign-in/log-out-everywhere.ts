@@ -2,7 +2,7 @@ import { updatedEvent } from '../../domain/events.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { endSessions, type User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds, type RequestFacts } from '../event-metadata.ts'
 import { requireRight } from '../rights.ts'
 import { actorOf, type By, speaksFor } from './authenticate.ts'
 import type { FreshLoginNeeds } from './fresh-login.ts'
@@ -23,7 +23,7 @@ export class LogOutEverywhere {
    *
    * @param input.by a superuser, the user itself, or the program or command that decides by itself
    */
-  async execute(input: CausingRequest & { by: By; target: User }): Promise<void> {
+  async execute(input: RequestFacts & { by: By; target: User }): Promise<void> {
     const { by, target } = input
     const { changeUser, clock } = this.#needs
     requireRight(this.#needs, by, 'end_sessions', target)

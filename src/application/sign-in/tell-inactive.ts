@@ -2,7 +2,7 @@ import { nobody } from '../../domain/actor.ts'
 import { accountEvent } from '../../domain/events.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds, type RequestFacts } from '../event-metadata.ts'
 import type { EventHandlers } from '../ports/event-handlers.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import type { ExpiringMarks } from '../ports/stores/expiring-marks.ts'
@@ -27,11 +27,10 @@ interface Needs extends MetadataNeeds, NoticeNeeds {
   eventHandlers: Pick<EventHandlers, 'handles'>
 }
 
-interface Attempt extends CausingRequest {
+interface Attempt extends RequestFacts {
   /** The deactivated user, as the login has read it. */
   readonly user: User
   readonly password: string
-  readonly client: string | null
 }
 
 /** Further attempts are dropped while this many wait, so that guessing costs little. */
@@ -66,11 +65,11 @@ export class TellInactive {
       })
   }
 
-  async #tell({ user, password, client, ...request }: Attempt): Promise<void> {
+  async #tell({ user, password, ...request }: Attempt): Promise<void> {
     const { hasher, expiringMarks, changeUser, clock } = this.#needs
     const id = `told-inactive:${user.id}`
     if (await expiringMarks.has(id)) return
-    if ((await hasher.verify(password, user.passwordHash, client)) === 'mismatch') return
+    if ((await hasher.verify(password, user.passwordHash, request.caller?.client ?? null)) === 'mismatch') return
     await expiringMarks.add(id, new Date(clock().getTime() + restMilliseconds))
     await changeUser.execute(user.id, (fresh) => {
       // Neither a user who is active by now nor a new password is told.

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { expect } from 'chai'
 import Koa from 'koa'
-import { endpoint } from '../../../src/adapters/http/endpoint.ts'
+import { endpoint, type Incoming } from '../../../src/adapters/http/endpoint.ts'
 import { routeTable } from '../../../src/adapters/http/pipeline/route-table.ts'
 import { type RoutesNeeds, routesOf } from '../../../src/adapters/http/pipeline/serve.ts'
 import { unlimited } from '../../../src/application/limits/limits.ts'
@@ -16,7 +16,10 @@ describe('an operation', () => {
     const answer = {
       operationId: 'who',
       summary: 'Tell the caller',
-      handle: async ({ caller }: { caller: unknown }) => ({ status: 200, body: caller }),
+      handle: async ({ request }: Pick<Incoming<null, null, null>, 'request'>) => ({
+        status: 200,
+        body: request.caller,
+      }),
     } as const
     const endpoints = [
       endpoint(['GET', '/unlimited', 'public'], answer),

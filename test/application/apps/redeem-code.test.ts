@@ -3,7 +3,6 @@ import { IssueCode } from '../../../src/application/apps/issue-code.ts'
 import { RedeemCode } from '../../../src/application/apps/redeem-code.ts'
 import type { Email } from '../../../src/domain/email.ts'
 import { Refusal } from '../../../src/domain/refusal.ts'
-import { unknownTraits } from '../../../src/domain/session.ts'
 import { aUser } from '../../../src/testing/builders.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import { factorSite } from '../../support/scenes/factor-site.ts'
@@ -24,8 +23,7 @@ describe('the code of an app', () => {
           ...bound,
           challenge,
           by,
-          client: null,
-          traits: unknownTraits,
+          requestId: 'a-request',
         })
         const redeem = (through: typeof backend) =>
           new RedeemCode(needs).execute({

@@ -175,8 +175,7 @@ describe('a refused login', () => {
       const generation = user.sessions.generation - ago
       const credential = aCredential({ userId: user.id, generation, expiresAt: site.clock() })
       const by = { user, credential, backend: site.backends[0] }
-      const traits = { network: null, browser: null, system: null }
-      const code = await new IssueCode(needs).execute({ ...bound, challenge, by, client: null, traits })
+      const code = await new IssueCode(needs).execute({ ...bound, challenge, by, requestId })
       const redeemed = new RedeemCode(needs).execute({
         ...bound,
         code,

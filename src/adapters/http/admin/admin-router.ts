@@ -90,8 +90,8 @@ const endpoints = [
     target,
     replies: { 200: { description: 'What became of it', body: RetriedSchema } },
     refusals: [...demands, 'NOT_FOUND'],
-    async handle({ by, target: id, query, requestId }, { retryDeliveries }: Use) {
-      const { due, expired, off } = await retryDeliveries.execute({ by, wanted: { id, ...sinkOf(query) }, requestId })
+    async handle({ by, target: id, query, request }, { retryDeliveries }: Use) {
+      const { due, expired, off } = await retryDeliveries.execute({ by, wanted: { id, ...sinkOf(query) }, ...request })
       if (due + expired + off.size === 0) throw new Refusal('NOT_FOUND')
       return { status: 200, body: { due, expired, sinks_off: [...off.keys()] } }
     },
@@ -104,8 +104,8 @@ const endpoints = [
     target,
     replies: { 204: { description: 'Deleted', body: null } },
     refusals: [...demands, 'NOT_FOUND'],
-    async handle({ by, target: id, query, requestId }, { discardDeliveries }: Use) {
-      const count = await discardDeliveries.execute({ by, wanted: { id, ...sinkOf(query) }, requestId })
+    async handle({ by, target: id, query, request }, { discardDeliveries }: Use) {
+      const count = await discardDeliveries.execute({ by, wanted: { id, ...sinkOf(query) }, ...request })
       if (count === 0) throw new Refusal('NOT_FOUND')
       return { status: 204 }
     },

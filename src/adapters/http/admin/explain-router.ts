@@ -176,13 +176,13 @@ export const explainRouter: Router<Use> = {
         },
       ],
       replies: { 200: { description: 'The causes, and what they rest on', body: ExplanationSchema } },
-      async handle({ by, query, requestId, languages }, { explainLogin }: Use) {
+      async handle({ by, query, request }, { explainLogin }: Use) {
         const parsed = parseAddress(query.get('email') ?? '')
         if ('objection' in parsed) {
           const msg = `value is not a valid email address: ${parsed.objection}`
           throw new Invalid([{ type: 'value_error', loc: ['query', 'email'], msg }])
         }
-        const found = await explainLogin.execute({ by, email: parsed.email, requestId, languages })
+        const found = await explainLogin.execute({ by, email: parsed.email, ...request })
         return { status: 200, body: explanationBody(found, by.user) }
       },
     }),
@@ -192,8 +192,8 @@ export const explainRouter: Router<Use> = {
       changesNothing: true,
       body: EmailBody,
       replies: { 200: { description: 'The causes, and what they rest on', body: ExplanationSchema } },
-      async handle({ by, body: { email }, requestId, languages }, { explainLogin }: Use) {
-        const found = await explainLogin.execute({ by, email, requestId, languages })
+      async handle({ by, body: { email }, request }, { explainLogin }: Use) {
+        const found = await explainLogin.execute({ by, email, ...request })
         return { status: 200, body: explanationBody(found, by.user) }
       },
     }),
@@ -202,8 +202,8 @@ export const explainRouter: Router<Use> = {
       summary: 'Read everything about an account: causes of refused logins, logins, links, factors, mail on the way',
       target,
       replies: { 200: { description: 'The details', body: DetailsSchema } },
-      async handle({ by, target, requestId, languages }, { readDetails }: Use) {
-        const details = await readDetails.execute({ by, target, requestId, languages })
+      async handle({ by, target, request }, { readDetails }: Use) {
+        const details = await readDetails.execute({ by, target, ...request })
         return { status: 200, body: detailsBody(details, by.user) }
       },
     }),

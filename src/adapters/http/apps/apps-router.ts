@@ -1,10 +1,11 @@
 import { Type } from 'typebox'
 import type { IssueCode } from '../../../application/apps/issue-code.ts'
 import { AppCodeRefused, type RedeemCode } from '../../../application/apps/redeem-code.ts'
+import type { RequestFacts } from '../../../application/event-metadata.ts'
 import { mustAskFactor } from '../../../application/factors/level.ts'
 import type { Authenticated } from '../../../application/sign-in/authenticate.ts'
 import { Refusal } from '../../../domain/refusal.ts'
-import { endpoint, type Incoming, type Router } from '../endpoint.ts'
+import { endpoint, type Router } from '../endpoint.ts'
 import { redirectHome } from '../pages/html-page.ts'
 import type { Reply } from '../reply.ts'
 import { routes } from '../routes.ts'
@@ -104,7 +105,8 @@ export const appsRouter: Router<UseOfApps> = {
       },
       refusals: ['APP_NOT_REGISTERED'],
       async handle(incoming, { issueCode, apps }: UseOfApps) {
-        const { query, languages, requestId } = incoming
+        const { query, request } = incoming
+        const { requestId, languages } = request
         const { publicUrl } = apps
         const home = redirectHome(publicUrl, authorizePath, incoming)
         if (home !== null) return home
@@ -134,7 +136,7 @@ export const appsRouter: Router<UseOfApps> = {
         if (lack === 'login') return seeOther(signIn('another=factor'))
         if (prompt === 'login') return seeOther(signIn('another'))
         const kind = pageFor(app, by, back)
-        if (kind === null) return seeOther(await codeFor(asked, by, incoming, { issueCode, apps }))
+        if (kind === null) return seeOther(await codeFor(asked, by, incoming.request, { issueCode, apps }))
         if (prompt === 'none') return refuse(back, 'interaction_required', 'the user has to see a page')
         return apps.page({ kind, app: app.title, email: by.user.email, another: signIn('another'), languages })
       },
@@ -154,7 +156,7 @@ export const appsRouter: Router<UseOfApps> = {
         if (by === null || lackOf(by, apps) !== null) throw new Refusal('UNAUTHORIZED')
         if (asked.type !== 'valid') throw new Refusal('APP_NOT_REGISTERED')
         if (pageFor(asked.app, by, asked.back) === 'verify') throw new Refusal('LOGIN_USER_NOT_VERIFIED')
-        return { status: 200, body: { redirect_to: await codeFor(asked, by, incoming, { issueCode, apps }) } }
+        return { status: 200, body: { redirect_to: await codeFor(asked, by, incoming.request, { issueCode, apps }) } }
       },
     }),
 
@@ -170,7 +172,7 @@ export const appsRouter: Router<UseOfApps> = {
         415: { description: 'The body is compressed, or its charset is not UTF-8', body: TokenErrorBody },
       },
       errorReply: tokenErrorReply,
-      async handle({ body, authorization, requestId, languages }, { redeemCode, apps }: UseOfApps) {
+      async handle({ body, authorization, request: { requestId, languages } }, { redeemCode, apps }: UseOfApps) {
         const clientId = body.client_id ?? publicClient(authorization)
         const app = apps.byName.get(clientId ?? '') ?? null
         try {
@@ -206,18 +208,16 @@ function pageFor({ backend }: MountedApp, { user }: Authenticated, { redirectUri
 }
 
 type Valid = Extract<AuthorizationRequest<MountedApp>, { type: 'valid' }>
-type Client = Pick<Incoming<unknown, unknown, unknown>, 'caller' | 'traits'>
 
 /** The address of the app with a code. */
 async function codeFor(
   { app, back, challenge }: Valid,
   by: Authenticated,
-  { caller, traits }: Client,
+  request: RequestFacts,
   { issueCode, apps }: Pick<UseOfApps, 'issueCode' | 'apps'>,
 ): Promise<string> {
   const { redirectUri } = back
-  const client = { client: caller.client, traits: traits() }
-  const code = await issueCode.execute({ by, app: app.name, redirectUri, challenge, ...client })
+  const code = await issueCode.execute({ by, app: app.name, redirectUri, challenge, ...request })
   return answerTo(back, apps.publicUrl, { code })
 }
 

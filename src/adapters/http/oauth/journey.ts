@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import type { RequestFacts } from '../../../application/event-metadata.ts'
 import { type Arrival, type AuthorizationResponse, UnknownState } from '../../../application/oauth/redeem-return.ts'
 import type { StartOAuth } from '../../../application/oauth/start-oauth.ts'
 import { CodeRefused, ProviderFailed } from '../../../application/ports/oauth-provider.ts'
@@ -18,9 +19,9 @@ const AuthorizationUrl = Type.Object(
   { title: 'AuthorizationUrl', additionalProperties: false },
 )
 
-type Asked = Pick<Incoming<unknown, unknown, unknown>, 'query' | 'cookie' | 'requestId' | 'languages'>
+type Asked = Pick<Incoming<unknown, unknown, unknown>, 'query' | 'cookie' | 'request'>
 
-interface Callback extends Pick<Asked, 'requestId' | 'languages'> {
+interface Callback extends RequestFacts {
   readonly response: AuthorizationResponse
   readonly arrival: Arrival
 }
@@ -80,14 +81,14 @@ export function authorizeEndpoint(
     ownOriginsOnly: true,
     query: [scopesParameter, returnParameter],
     replies: { 200: { description: 'The journey has begun; its cookie is set', body: AuthorizationUrl } },
-    async handle({ by, query, caller, cookie, requestId }, { startOAuth, mounted }: JourneyUse) {
+    async handle({ by, query, cookie, request }, { startOAuth, mounted }: JourneyUse) {
       const { provider, cookies } = mounted
       const redirectUri = mounted.redirectUri(flow)
       const named = query.getAll('scopes').filter((scope) => scope !== '')
       const scopes = named.length > 0 ? named : null
       const returnTo = mounted.checkedReturn(query.get('return_to'))
-      const journey = { provider, by, scopes, redirectUri, returnTo, client: caller.client }
-      const begun = await reporting(mounted, requestId, () => startOAuth.execute(journey))
+      const journey = { provider, by, scopes, redirectUri, returnTo, client: request.caller.client }
+      const begun = await reporting(mounted, request.requestId, () => startOAuth.execute(journey))
       return {
         status: 200,
         body: { authorization_url: begun.authorizationUrl },
@@ -111,7 +112,7 @@ interface Ends {
  */
 export async function finishJourney(
   mounted: MountedProvider,
-  { query, cookie, requestId, languages }: Asked,
+  { query, cookie, request }: Asked,
   { page, canReturn }: Ends,
   act: (callback: Callback) => Promise<{ readonly reply: Reply; readonly waits?: SecondFactorRequired | null }>,
 ): Promise<Reply> {
@@ -128,8 +129,8 @@ export async function finishJourney(
   const ended = cookies.end(state)
   const withEnd = (reply: Reply): Reply => ({ ...reply, cookies: [...(reply.cookies ?? []), ...ended] })
   try {
-    const callback = { response: responseOf(query), arrival, requestId, languages }
-    const { reply, waits = null } = await reporting(mounted, requestId, () => act(callback))
+    const callback = { response: responseOf(query), arrival, ...request }
+    const { reply, waits = null } = await reporting(mounted, request.requestId, () => act(callback))
     const next =
       waits === null
         ? (back ?? page)

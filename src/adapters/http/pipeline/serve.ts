@@ -207,13 +207,17 @@ function answerOf<Use>(
           query: new URLSearchParams(ctx.querystring),
           cookie: ctx.req.headers.cookie,
           authorization: ctx.req.headers.authorization,
-          caller,
-          traits: () => needs.traitsOf(ctx.req),
+          request: {
+            requestId: ctx.state.requestId,
+            languages: acceptedLanguages(ctx.req.headers['accept-language']),
+            caller,
+            get traits() {
+              return needs.traitsOf(ctx.req)
+            },
+          },
           isForeign: () => isForeign(ctx.req.headers, needs.ownOrigins) && !isOfProxy(ctx.req.headers),
           isFromThisMachine: () => isFromThisMachine(ctx),
           host: () => ctx.host,
-          requestId: ctx.state.requestId,
-          languages: acceptedLanguages(ctx.req.headers['accept-language']),
         },
         use,
       )

@@ -37,23 +37,13 @@ export function authRouter({ name, transport, loginField = null, hasFactors = fa
         replies: transport.replies,
         refusals: ['LOGIN_BAD_CREDENTIALS', 'LOGIN_USER_NOT_VERIFIED', ...(hasFactors ? [secondFactorRequired] : [])],
         async handle(incoming, { logIn, backend, deviceCookie, browserCookie }: Use) {
-          const { body, requestId, languages, caller, cookie, traits, isForeign } = incoming
+          const { body, request, cookie, isForeign } = incoming
           const parsed = parseAddress(body.username)
           const email = 'email' in parsed ? parsed.email : null
           const { username: name, password } = body
           const browser = transport.isAmbient ? browserCookie.of(cookie) : null
-          const client = { caller, traits: traits(), browser }
           const asksFactor = body.scope === secondFactorScope
-          const result = await logIn.execute({
-            email,
-            name,
-            password,
-            backend,
-            asksFactor,
-            requestId,
-            languages,
-            ...client,
-          })
+          const result = await logIn.execute({ email, name, password, backend, asksFactor, browser, ...request })
           // By a form, any page could replace the visitor's device cookie.
           const known = isForeign() ? null : deviceCookie
           return loginReply(backend, result, { hasFactors, deviceCookie: known, browserCookie, browser })

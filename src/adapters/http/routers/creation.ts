@@ -19,7 +19,7 @@ export const creationEndpoints: readonly Endpoint<CreationUse>[] = [
     ownFields: 'creation',
     replies: { 201: { description: 'Created', body: UserSchema } },
     refusals: ['REGISTER_USER_ALREADY_EXISTS', 'REGISTER_INVALID_PASSWORD', 'FRESH_LOGIN_REQUIRED'],
-    async handle({ by, body, fields, requestId, languages, caller: { client } }, { createUser }: CreationUse) {
+    async handle({ by, body, fields, request }, { createUser }: CreationUse) {
       const { email, password, invite, is_active: isActive, is_superuser: isSuperuser, is_verified: isVerified } = body
       const flags = { isActive, isSuperuser, isVerified }
       const created = await createUser.execute({
@@ -29,9 +29,7 @@ export const creationEndpoints: readonly Endpoint<CreationUse>[] = [
         invite,
         ...flags,
         fields,
-        requestId,
-        languages,
-        client,
+        ...request,
       })
       return { status: 201, body: userBody(created, by.user) }
     },
@@ -42,8 +40,8 @@ export const creationEndpoints: readonly Endpoint<CreationUse>[] = [
     target,
     replies: { 204: { description: 'The message will be sent', body: null } },
     refusals: ['INVITE_USER_REFUSED', 'FRESH_LOGIN_REQUIRED'],
-    async handle({ by, target, requestId, languages }, { inviteUser }: CreationUse) {
-      await inviteUser.execute({ by, target, requestId, languages })
+    async handle({ by, target, request }, { inviteUser }: CreationUse) {
+      await inviteUser.execute({ by, target, ...request })
       return { status: 204 }
     },
   }),

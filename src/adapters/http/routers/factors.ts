@@ -115,8 +115,8 @@ export const factorsRouter: Router<Use> = {
       body: ConfirmBody,
       replies: { 200: { description: 'Added', body: CodesSchema } },
       refusals: ['SECOND_FACTOR_REFUSED', 'FACTOR_ALREADY_EXISTS', ...level],
-      async handle({ by, body: { setup, code }, requestId, languages }, { confirmTotp }: Use) {
-        const recovery_codes = await confirmTotp.execute({ by, setup, code, requestId, languages })
+      async handle({ by, body: { setup, code }, request }, { confirmTotp }: Use) {
+        const recovery_codes = await confirmTotp.execute({ by, setup, code, ...request })
         return { status: 200, body: { recovery_codes } }
       },
     }),
@@ -125,8 +125,8 @@ export const factorsRouter: Router<Use> = {
       summary: 'Remove the authenticator app, with the recovery codes',
       replies: { 204: { description: 'Removed', body: null } },
       refusals: ['NOT_FOUND', ...level],
-      async handle({ by, requestId, languages }, { removeFactors }: Use) {
-        await removeFactors.execute({ by, target: by.user, which: 'totp', requestId, languages })
+      async handle({ by, request }, { removeFactors }: Use) {
+        await removeFactors.execute({ by, target: by.user, which: 'totp', ...request })
         return { status: 204 }
       },
     }),
@@ -135,8 +135,8 @@ export const factorsRouter: Router<Use> = {
       summary: 'Replace the recovery codes',
       replies: { 200: { description: 'The former codes no longer work', body: CodesSchema } },
       refusals: ['NOT_FOUND', ...level],
-      async handle({ by, requestId, languages }, { renewRecoveryCodes }: Use) {
-        const recovery_codes = await renewRecoveryCodes.execute({ by, requestId, languages })
+      async handle({ by, request }, { renewRecoveryCodes }: Use) {
+        const recovery_codes = await renewRecoveryCodes.execute({ by, ...request })
         return { status: 200, body: { recovery_codes } }
       },
     }),
@@ -146,8 +146,8 @@ export const factorsRouter: Router<Use> = {
       summary: 'Stop the reset of the own second factors',
       replies: kept,
       refusals: ['NOT_FOUND', 'SECOND_FACTOR_REQUIRED'],
-      async handle({ by, requestId, languages }, { keepFactors }: Use) {
-        await keepFactors.execute({ by, target: by.user, requestId, languages })
+      async handle({ by, request }, { keepFactors }: Use) {
+        await keepFactors.execute({ by, target: by.user, ...request })
         return { status: 204 }
       },
     }),
@@ -157,8 +157,8 @@ export const factorsRouter: Router<Use> = {
       body: VerifyBody,
       replies: kept,
       refusals: ['FACTOR_RESET_BAD_TOKEN'],
-      async handle({ body: { token }, requestId, languages }, { redeemKeepFactors }: Use) {
-        await redeemKeepFactors.execute({ token, requestId, languages })
+      async handle({ body: { token }, request }, { redeemKeepFactors }: Use) {
+        await redeemKeepFactors.execute({ token, ...request })
         return { status: 204 }
       },
     }),
@@ -168,8 +168,8 @@ export const factorsRouter: Router<Use> = {
       target,
       replies: { 200: { description: 'The reset runs, and the user is told', body: ResetSchema } },
       refusals: ['FRESH_LOGIN_REQUIRED'],
-      async handle({ by, target, requestId, languages }, { resetFactors }: Use) {
-        const resetAt = await resetFactors.execute({ by, target, requestId, languages })
+      async handle({ by, target, request }, { resetFactors }: Use) {
+        const resetAt = await resetFactors.execute({ by, target, ...request })
         return { status: 200, body: { reset_at: resetAt.toISOString() } }
       },
     }),
@@ -178,8 +178,8 @@ export const factorsRouter: Router<Use> = {
       summary: 'Stop the reset of the second factors of a user',
       target,
       replies: kept,
-      async handle({ by, target, requestId, languages }, { keepFactors }: Use) {
-        await keepFactors.execute({ by, target, requestId, languages })
+      async handle({ by, target, request }, { keepFactors }: Use) {
+        await keepFactors.execute({ by, target, ...request })
         return { status: 204 }
       },
     }),

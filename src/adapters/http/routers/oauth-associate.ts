@@ -54,8 +54,8 @@ export function oauthAssociateRouter(name: string, postsCallback: boolean): Rout
         summary: `Unlink an account at ${name}`,
         replies: { 204: { description: 'Unlinked', body: null } },
         refusals: ['OAUTH_LAST_CREDENTIAL', 'FRESH_LOGIN_REQUIRED', 'SECOND_FACTOR_REQUIRED', 'NOT_FOUND'],
-        async handle({ by, params, requestId, languages }, { unlinkOAuth }: Use) {
-          await unlinkOAuth.execute({ by, provider: name, id: (params.id ?? '').toLowerCase(), requestId, languages })
+        async handle({ by, params, request }, { unlinkOAuth }: Use) {
+          await unlinkOAuth.execute({ by, provider: name, id: (params.id ?? '').toLowerCase(), ...request })
           return { status: 204 }
         },
       }),

@@ -59,8 +59,7 @@ export function oauthRouter({ name, backend, postsCallback, hasFactors }: Descri
           const ends = { page: canReturn ? redirects.success : undefined, canReturn }
           return finishJourney(mounted, incoming, ends, async (callback) => {
             const browser = canReturn ? browserCookie.of(incoming.cookie) : null
-            const client = { caller: incoming.caller, traits: incoming.traits(), browser }
-            const result = await finishOAuth.execute({ ...callback, ...client, policy, backend })
+            const result = await finishOAuth.execute({ ...callback, browser, policy, backend })
             const reply = loginReply(backend, result, { hasFactors, deviceCookie, browserCookie, browser })
             return { reply, waits: result.type === 'second_factor' ? result : null }
           })

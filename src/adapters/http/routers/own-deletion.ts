@@ -19,10 +19,10 @@ export const ownDeletionRouter: Router<Use> = {
       summary: 'Delete the own account, its sessions and tokens',
       replies: { 204: { description: 'Deleted; our cookies are removed', body: null } },
       refusals: ['DELETE_USER_REFUSED', 'LAST_SUPERUSER', 'FRESH_LOGIN_REQUIRED', 'SECOND_FACTOR_REQUIRED'],
-      async handle({ by, caller: { device }, requestId, languages }, { deleteUser, backends, deviceCookie }: Use) {
-        await deleteUser.execute({ by, target: by.user, requestId, languages })
+      async handle({ by, request }, { deleteUser, backends, deviceCookie }: Use) {
+        await deleteUser.execute({ by, target: by.user, ...request })
         const { cookies = [] } = backends.find(({ name }) => name === by.backend.name)?.transport.clear() ?? {}
-        return { status: 204, cookies: [...cookies, deviceCookie.removal(by.user.email, device)] }
+        return { status: 204, cookies: [...cookies, deviceCookie.removal(by.user.email, request.caller.device)] }
       },
     }),
   ],

@@ -84,8 +84,8 @@ export const passkeyEndpoints: readonly Endpoint<PasskeyUse>[] = [
     summary: 'Begin to add a passkey (WebAuthn Level 3)',
     replies: { 200: { description: 'For `navigator.credentials.create`', body: OptionsSchema } },
     refusals: ['PASSKEYS_NOT_AVAILABLE', 'FACTOR_ALREADY_EXISTS', ...level],
-    async handle({ by, caller }, { beginPasskey, serviceName }: PasskeyUse) {
-      const { challenge, rpId, handle, present } = await beginPasskey.execute({ by, client: caller.client })
+    async handle({ by, request }, { beginPasskey, serviceName }: PasskeyUse) {
+      const { challenge, rpId, handle, present } = await beginPasskey.execute({ by, client: request.caller.client })
       const { email } = by.user
       const body = {
         challenge,
@@ -119,9 +119,9 @@ export const passkeyEndpoints: readonly Endpoint<PasskeyUse>[] = [
       },
     },
     refusals: ['SECOND_FACTOR_REFUSED', 'FACTOR_ALREADY_EXISTS', ...level],
-    async handle({ by, body, traits, requestId, languages }, { addPasskey }: PasskeyUse) {
-      const { response, name = usualName(traits()) } = body
-      const added = await addPasskey.execute({ by, response, name, requestId, languages })
+    async handle({ by, body, request }, { addPasskey }: PasskeyUse) {
+      const { response, name = usualName(request.traits) } = body
+      const added = await addPasskey.execute({ by, response, name, ...request })
       return { status: 200, body: { passkey: passkeyBody(added.passkey), recovery_codes: added.recoveryCodes } }
     },
   }),
@@ -132,8 +132,8 @@ export const passkeyEndpoints: readonly Endpoint<PasskeyUse>[] = [
     body: NameBody,
     replies: { 204: { description: 'Renamed', body: null } },
     refusals: ['NOT_FOUND', ...level],
-    async handle({ by, params: { id = '' }, body: { name }, requestId, languages }, { changePasskey }: PasskeyUse) {
-      await changePasskey.execute({ by, id, name, requestId, languages })
+    async handle({ by, params: { id = '' }, body: { name }, request }, { changePasskey }: PasskeyUse) {
+      await changePasskey.execute({ by, id, name, ...request })
       return { status: 204 }
     },
   }),
@@ -143,8 +143,8 @@ export const passkeyEndpoints: readonly Endpoint<PasskeyUse>[] = [
     parameters: { id: passkeyId },
     replies: { 204: { description: 'Removed', body: null } },
     refusals: ['NOT_FOUND', ...level],
-    async handle({ by, params: { id = '' }, requestId, languages }, { changePasskey }: PasskeyUse) {
-      await changePasskey.execute({ by, id, name: null, requestId, languages })
+    async handle({ by, params: { id = '' }, request }, { changePasskey }: PasskeyUse) {
+      await changePasskey.execute({ by, id, name: null, ...request })
       return { status: 204 }
     },
   }),

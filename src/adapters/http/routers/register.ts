@@ -20,14 +20,11 @@ export const registerRouter: Router<Use> = {
       ownFields: 'registration',
       replies: { 201: { description: 'Created', body: UserSchema } },
       refusals: ['REGISTER_USER_ALREADY_EXISTS', 'REGISTER_INVALID_PASSWORD'],
-      async handle(
-        { body: { email, password }, fields, requestId, languages, caller: { client, device }, isForeign },
-        { registerUser, deviceCookie }: Use,
-      ) {
-        const user = await registerUser.execute({ email, password, fields, requestId, languages, client })
+      async handle({ body: { email, password }, fields, request, isForeign }, { registerUser, deviceCookie }: Use) {
+        const user = await registerUser.execute({ email, password, fields, ...request })
         const reply = { status: 201, body: userBody(user, null) }
         // With this cookie, the first sign-in from this browser causes no message about a new sign-in.
-        return isForeign() ? reply : deviceCookie.addTo(reply, user.email, device)
+        return isForeign() ? reply : deviceCookie.addTo(reply, user.email, request.caller.device)
       },
     }),
   ],

@@ -25,13 +25,10 @@ export const resetPasswordRouter: Router<Use> = {
       body: ResetPasswordBody,
       replies: { 200: { description: 'The password is set and every session of the user ended', body: null } },
       refusals: ['RESET_PASSWORD_BAD_TOKEN', 'RESET_PASSWORD_INVALID_PASSWORD'],
-      async handle(
-        { body: { token, password }, requestId, languages, caller: { client, device } },
-        { resetPassword, deviceCookie }: Use,
-      ) {
-        const { email, hasFactor } = await resetPassword.execute({ token, password, requestId, languages, client })
+      async handle({ body: { token, password }, request }, { resetPassword, deviceCookie }: Use) {
+        const { email, hasFactor } = await resetPassword.execute({ token, password, ...request })
         // Each cookie gives guesses of the second factor, and a thief with the mailbox could collect cookies.
-        return hasFactor ? { status: 200 } : deviceCookie.addTo({ status: 200 }, email, device)
+        return hasFactor ? { status: 200 } : deviceCookie.addTo({ status: 200 }, email, request.caller.device)
       },
     }),
   ],

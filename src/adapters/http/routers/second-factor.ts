@@ -60,12 +60,12 @@ type Login = Parameters<FinishLogin['execute']>[0]
 
 /** Answers the login of a challenge, in the browser to which the challenge is bound. */
 async function replyTo(
-  { requestId, languages, caller, cookie, traits, isForeign }: Incoming<unknown, unknown, unknown>,
+  { request, cookie, isForeign }: Incoming<unknown, unknown, unknown>,
   { backend, deviceCookie, browserCookie }: Use,
   logIn: (login: Omit<Login, 'challenge' | 'proof' | 'trustsBrowser'>) => Promise<LoginResult>,
 ): Promise<Reply> {
   const browser = backend.transport.isAmbient ? browserCookie.read(cookie) : null
-  const result = await logIn({ backend, requestId, languages, caller, traits: traits(), browser })
+  const result = await logIn({ backend, browser, ...request })
   const known = isForeign() ? null : deviceCookie
   return loginReply(backend, result, { hasFactors: true, deviceCookie: known, browserCookie, browser })
 }

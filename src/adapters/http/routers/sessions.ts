@@ -61,8 +61,8 @@ export const sessionEndpoints: readonly Endpoint<SessionUse>[] = [
     isBeforeFactor: true,
     summary: 'End every login of the own account, this one too',
     replies: allEnded,
-    async handle({ by, requestId, languages }, use: SessionUse) {
-      await use.logOutEverywhere.execute({ by, target: by.user, requestId, languages })
+    async handle({ by, request }, use: SessionUse) {
+      await use.logOutEverywhere.execute({ by, target: by.user, ...request })
       return goneFor(by, true, use)
     },
   }),
@@ -80,8 +80,8 @@ export const sessionEndpoints: readonly Endpoint<SessionUse>[] = [
     summary: 'List the stored sessions of an account',
     target,
     replies: listed,
-    async handle({ by, target, requestId, languages }, use: SessionUse) {
-      await use.lookUpUser.execute({ by, target, requestId, languages })
+    async handle({ by, target, request }, use: SessionUse) {
+      await use.lookUpUser.execute({ by, target, ...request })
       return await list(by, target, use)
     },
   }),
@@ -91,8 +91,8 @@ export const sessionEndpoints: readonly Endpoint<SessionUse>[] = [
     target,
     replies: allEnded,
     refusals: ['FRESH_LOGIN_REQUIRED'],
-    async handle({ by, target, requestId, languages }, use: SessionUse) {
-      await use.logOutEverywhere.execute({ by, target, requestId, languages })
+    async handle({ by, target, request }, use: SessionUse) {
+      await use.logOutEverywhere.execute({ by, target, ...request })
       return goneFor(by, by.user.id === target.id, use)
     },
   }),

@@ -16,8 +16,8 @@ export function tokenRequest(route: Route<'public'>, purpose: RequestPurpose, te
     ...texts,
     body: EmailBody,
     replies: { 202: { description: 'Accepted, whether or not the address is a user’s', body: null } },
-    async handle({ body: { email }, requestId, languages, caller: { device } }, { requestToken }: Use) {
-      await requestToken.execute({ purpose, email, requestId, languages, device })
+    async handle({ body: { email }, request }, { requestToken }: Use) {
+      await requestToken.execute({ purpose, email, ...request })
       return { status: 202 }
     },
   })

@@ -6,6 +6,7 @@ import {
   type SearchUsers,
   type UserSearch,
 } from '../../../application/administration/search-users.ts'
+import type { KnownFacts } from '../../../application/event-metadata.ts'
 import { InvalidInput } from '../../../domain/refusal.ts'
 import { isDay, isTime } from '../../../lib/rfc3339.ts'
 import { endpoint, type QueryParameter, type Router } from '../endpoint.ts'
@@ -93,7 +94,7 @@ const parameters = {
     fault: { type: 'string_type', msg: 'Input should be a valid string' },
   },
   counts: { name: 'count', ...boolean(`Counts all users of the search, up to ${mostCounted}`) },
-} as const satisfies { readonly [Name in keyof Omit<UserSearch, 'by' | 'requestId' | 'languages'>]-?: Parameter }
+} as const satisfies { readonly [Name in keyof Omit<UserSearch, 'by' | keyof KnownFacts>]-?: Parameter }
 
 const byName: ReadonlyMap<string, [string, Parameter]> = new Map(
   Object.entries(parameters).map(([key, parameter]) => [parameter.name, [key, parameter]]),
@@ -163,8 +164,8 @@ export const userSearchRouter: Router<Use> = {
       query: Object.values(parameters).map(({ name, description, schema }) => ({ name, description, schema })),
       replies,
       errorReply: refusedAt('query'),
-      async handle({ by, query, requestId, languages }, { searchUsers }: Use) {
-        const found = await searchUsers.execute({ ...searchOf(query), by, requestId, languages })
+      async handle({ by, query, request }, { searchUsers }: Use) {
+        const found = await searchUsers.execute({ ...searchOf(query), by, ...request })
         return { status: 200, body: pageBody(found, by.user) }
       },
     }),
@@ -175,8 +176,8 @@ export const userSearchRouter: Router<Use> = {
       body: SearchBody,
       replies,
       errorReply: refusedAt('body'),
-      async handle({ by, body, requestId, languages }, { searchUsers }: Use) {
-        const found = await searchUsers.execute({ ...valuesOf(body, 'body'), by, requestId, languages })
+      async handle({ by, body, request }, { searchUsers }: Use) {
+        const found = await searchUsers.execute({ ...valuesOf(body, 'body'), by, ...request })
         return { status: 200, body: pageBody(found, by.user) }
       },
     }),

@@ -42,10 +42,10 @@ export const usersRouter: Router<Use> = {
       ownFields: 'ownChange',
       replies: user,
       refusals: [...changing, 'SECOND_FACTOR_REQUIRED'],
-      async handle({ by, body, fields, requestId, languages, caller }, { changeOwnAccount }: Use) {
+      async handle({ by, body, fields, request }, { changeOwnAccount }: Use) {
         const { email, password, current_password: currentPassword } = body
         const changes = { email, password, fields }
-        const updated = await changeOwnAccount.execute({ by, changes, currentPassword, requestId, languages, caller })
+        const updated = await changeOwnAccount.execute({ by, changes, currentPassword, ...request })
         return { status: 200, body: userBody(updated, by.user) }
       },
     }),
@@ -64,8 +64,8 @@ export const usersRouter: Router<Use> = {
       summary: 'Read an account',
       target,
       replies: user,
-      async handle({ by, target, requestId, languages }, { lookUpUser }: Use) {
-        await lookUpUser.execute({ by, target, requestId, languages })
+      async handle({ by, target, request }, { lookUpUser }: Use) {
+        await lookUpUser.execute({ by, target, ...request })
         return { status: 200, body: userBody(target, by.user) }
       },
     }),
@@ -77,7 +77,7 @@ export const usersRouter: Router<Use> = {
       ownFields: 'anyChange',
       replies: user,
       refusals: [...changing, 'LAST_SUPERUSER'],
-      async handle({ by, target, body, fields, requestId, languages, caller }, { changeAccount }: Use) {
+      async handle({ by, target, body, fields, request }, { changeAccount }: Use) {
         const changes = {
           email: body.email,
           password: body.password,
@@ -89,15 +89,7 @@ export const usersRouter: Router<Use> = {
           fields,
         }
         const { current_password: currentPassword } = body
-        const updated = await changeAccount.execute({
-          by,
-          target,
-          changes,
-          currentPassword,
-          requestId,
-          languages,
-          caller,
-        })
+        const updated = await changeAccount.execute({ by, target, changes, currentPassword, ...request })
         return { status: 200, body: userBody(updated, by.user) }
       },
     }),
@@ -107,8 +99,8 @@ export const usersRouter: Router<Use> = {
       target,
       replies: { 204: { description: 'Deleted', body: null } },
       refusals: ['DELETE_USER_REFUSED', 'LAST_SUPERUSER', 'FRESH_LOGIN_REQUIRED'],
-      async handle({ by, target, requestId, languages }, { deleteUser }: Use) {
-        await deleteUser.execute({ by, target, requestId, languages })
+      async handle({ by, target, request }, { deleteUser }: Use) {
+        await deleteUser.execute({ by, target, ...request })
         return { status: 204 }
       },
     }),

@@ -26,10 +26,10 @@ export const verifyRouter: Router<Use> = {
       body: VerifyBody,
       replies: { 200: { description: 'Verified', body: UserSchema } },
       refusals: ['VERIFY_USER_BAD_TOKEN', 'VERIFY_USER_ALREADY_VERIFIED', 'UNAUTHORIZED'],
-      async handle({ by, body: { token }, requestId, languages }, { verifyUser }: Use) {
+      async handle({ by, body: { token }, request }, { verifyUser }: Use) {
         return {
           status: 200,
-          body: userBody(await verifyUser.execute({ token, by, requestId, languages }), by?.user ?? null),
+          body: userBody(await verifyUser.execute({ token, by, ...request }), by?.user ?? null),
         }
       },
     }),
@@ -42,8 +42,8 @@ export const verifyRouter: Router<Use> = {
         204: { description: 'The account is deleted, or the change of its address is cancelled', body: null },
       },
       refusals: ['VERIFY_USER_BAD_TOKEN', 'VERIFY_USER_ALREADY_VERIFIED', 'DELETE_USER_REFUSED'],
-      async handle({ body: { token }, requestId, languages }, { rejectAccount }: Use) {
-        await rejectAccount.execute({ token, requestId, languages })
+      async handle({ body: { token }, request }, { rejectAccount }: Use) {
+        await rejectAccount.execute({ token, ...request })
         return { status: 204 }
       },
     }),

@@ -77,7 +77,7 @@ function accountEndpoint(name: PageName, site: Site, publicUrl: string): Endpoin
   return pageEndpoint(path, (incoming) => {
     const redirect = redirectHome(publicUrl, path, incoming)
     if (redirect !== null) return redirect
-    const texts = textsFor(incoming.languages, site.contact)
+    const texts = textsFor(incoming.request.languages, site.contact)
     return accountReply(name, bodies[name](texts, site), { site, publicUrl, texts })
   })
 }

@@ -32,7 +32,7 @@ export function consoleRouter(site: ConsoleSite, { logo, fields, publicUrl, need
       // At a port of its own, it may have any name.
       const redirect = site.hasOwnPort ? null : redirectHome(publicUrl, '/admin', incoming)
       if (redirect !== null) return redirect
-      const texts = languages[bestLanguage(incoming.languages, Object.keys(languages)) ?? 'en'] ?? en
+      const texts = languages[bestLanguage(incoming.request.languages, Object.keys(languages)) ?? 'en'] ?? en
       const fieldTitles = Object.fromEntries(fields.map((field) => [field.name, titleOf(field, texts)]))
       const searchedFields = fields.filter(({ unique }) => unique !== null).map((field) => titleOf(field, texts))
       const data = { base, site, texts, fieldTitles, searchedFields, needsSuperuser: await needsSuperuser() }
