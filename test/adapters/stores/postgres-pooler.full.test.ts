@@ -7,6 +7,8 @@ import { skipIfMissing } from '../../support/servers/obstacles.ts'
 import { type PgBouncer, pgBouncerObstacle, startPgBouncer } from '../../support/servers/pgbouncer.ts'
 import { type PostgresServer, sharedPostgres } from '../../support/servers/postgres-server.ts'
 import { recovers } from '../../support/stores/outages.ts'
+import { lookAtUsers, looking } from '../../support/stores/postgres-attempts.ts'
+import { inPostgresDatabase } from '../../support/stores/store-contents.ts'
 import { everythingWorks } from '../../support/stores/store-operations.ts'
 
 type Handle = Required<StoreHandle>
@@ -63,7 +65,17 @@ describe('PostgreSQL behind PgBouncer', () => {
     await recovers(() => newer.prepare())
     await everythingWorks(newer)
     expect(await newer.users.insertAll?.([aUser(), aUser()])).to.equal(true)
+
+    // The database logs the values of statements with errors, so a trigger could read them.
+    await server.query(`CREATE SCHEMA shop; ${looking}; ${lookAtUsers}`, database)
+    for (const passwordHash of ['$2b$10$first', '$2b$10$second', '$2b$10$third']) {
+      expect(await newer.users.insert(aUser({ passwordHash }), [])).to.equal('stored')
+    }
     await newer.close()
+    const contexts = await inPostgresDatabase(url.replace('pooled@', 'postgres@'), async (client) =>
+      JSON.stringify((await client.query('SELECT context FROM shop.seen')).rows),
+    )
+    expect(contexts).to.include('put_users').and.not.include('$2b$10$')
   })
 
   it('does not start in statement mode', async () => {

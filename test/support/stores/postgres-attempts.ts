@@ -39,6 +39,8 @@ export const tools = (service: string, app: string): string => `
     PERFORM shop.attempt('GRANT ${service}_users TO ${app}');
     PERFORM shop.attempt('SELECT email FROM portcullis_other.users');
     PERFORM shop.attempt('CREATE TABLE portcullis.more ()');
+    PERFORM shop.attempt('COMMENT ON SCHEMA portcullis IS ''grabbed''');
+    PERFORM shop.attempt('CREATE PUBLICATION grabbed FOR TABLE portcullis.user_private');
     PERFORM shop.attempt('SET ROLE ${service}');
     PERFORM shop.attempt('RESET ROLE');
     PERFORM shop.attempt('SET SESSION AUTHORIZATION ${service}');
@@ -49,6 +51,21 @@ export const tools = (service: string, app: string): string => `
     PERFORM shop.grab();
     RETURN coalesce(OLD, NEW);
   END $$;`
+
+/** A trigger function that keeps in `shop.seen` what it reads of the statement that fires it. */
+export const looking = `
+  CREATE TABLE shop.seen (context text);
+  GRANT ALL ON shop.seen TO PUBLIC; GRANT USAGE ON SCHEMA shop TO PUBLIC;
+  CREATE FUNCTION shop.look() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE context text; BEGIN
+    RAISE 'look';
+  EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+    INSERT INTO shop.seen VALUES (context);
+    SET log_parameter_max_length_on_error = -1;
+    RETURN NULL;
+  END $$`
+export const lookAtUsers =
+  'CREATE TRIGGER look AFTER INSERT OR UPDATE ON portcullis.users FOR EACH ROW EXECUTE FUNCTION shop.look()'
 
 /** A table of the app with a row of the user, and a trigger on it. */
 async function child({ shop, userId }: Place, trigger: string, onDelete = 'CASCADE'): Promise<void> {
@@ -79,6 +96,20 @@ async function asOwner({ shop, userId }: Place, body: string): Promise<void> {
     CREATE CAST (shop.odd AS uuid) WITH FUNCTION shop.cast_odd AS IMPLICIT;
     CREATE TABLE shop.odd_child (user_id shop.odd REFERENCES portcullis.users ON DELETE CASCADE)`)
   await shop.query('INSERT INTO shop.odd_child VALUES (ROW($1::uuid))', [userId])
+}
+
+/** Runs these definitions as the owner of users, outside of the statement that casts: by a function that the cast makes. */
+async function definedByOwner(place: Place, definitions: string): Promise<void> {
+  await place.shop.query(`
+    GRANT CREATE ON SCHEMA shop TO PUBLIC;
+    CREATE FUNCTION shop.sure() RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN PERFORM shop.grab(); RETURN true; END'`)
+  await asOwner(
+    place,
+    `IF to_regprocedure('shop.owning(text)') IS NULL THEN
+      CREATE FUNCTION shop.owning(act text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS 'BEGIN EXECUTE act; END';
+    END IF;`,
+  )
+  await place.shop.query('SELECT shop.owning($1)', [definitions])
 }
 
 /**
@@ -140,6 +171,15 @@ export const attempts: readonly Attempt[] = [
   ),
   refused('by taking the role of the owner', ({ service }) => `SET ROLE ${service}_users`),
   refused('by a rule on users', () => 'CREATE RULE r AS ON DELETE TO portcullis.users DO ALSO SELECT shop.grab()'),
+
+  refused('by an heir of users', () => 'CREATE TABLE shop.heir () INHERITS (portcullis.users)'),
+  refused('by a publication', () => 'CREATE PUBLICATION grabbed FOR TABLE portcullis.user_private'),
+  refused('by the schema', ({ app }) => `ALTER SCHEMA portcullis OWNER TO ${app}`),
+  refused(
+    'by an event trigger',
+    () => `CREATE FUNCTION shop.event() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN END';
+      CREATE EVENT TRIGGER grabbed ON ddl_command_end EXECUTE FUNCTION shop.event()`,
+  ),
 
   { name: 'by a trigger after ON DELETE CASCADE', act: (place) => child(place, trigger('AFTER DELETE')) },
   { name: 'by a trigger before ON DELETE CASCADE', act: (place) => child(place, trigger('BEFORE DELETE')) },
@@ -300,6 +340,41 @@ export const attempts: readonly Attempt[] = [
       ),
     undo: () => `
       ALTER FUNCTION portcullis.put_users RESET DateStyle; ALTER FUNCTION portcullis.remove_user RESET DateStyle`,
+  },
+  {
+    name: 'by the owner of users, who makes a rule on users that also runs code',
+    act: (place) =>
+      definedByOwner(place, 'CREATE RULE act AS ON DELETE TO portcullis.users DO ALSO SELECT shop.grab();'),
+  },
+  {
+    name: 'by the owner of users, who makes a rule on users in place of each INSERT',
+    act: (place) =>
+      definedByOwner(place, 'CREATE RULE act AS ON INSERT TO portcullis.users DO INSTEAD SELECT shop.grab();'),
+  },
+  {
+    name: 'by the owner of users, who makes a policy, check, default and statistics of users',
+    act: (place) =>
+      definedByOwner(
+        place,
+        `CREATE POLICY act ON portcullis.users USING (shop.grab()) WITH CHECK (shop.grab());
+        ALTER TABLE portcullis.users ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY,
+          ADD CONSTRAINT act CHECK (shop.grab()), ADD act boolean DEFAULT shop.grab();
+        CREATE STATISTICS shop.act ON (shop.sure()), email FROM portcullis.users;`,
+      ),
+    undo: () =>
+      'ALTER TABLE portcullis.users NO FORCE ROW LEVEL SECURITY, DISABLE ROW LEVEL SECURITY, DROP COLUMN IF EXISTS act',
+  },
+  {
+    name: 'by the owner of users, who makes it an heir',
+    act: (place) =>
+      definedByOwner(
+        place,
+        `CREATE TABLE shop.ancestor (email text NOT NULL);
+        ALTER TABLE portcullis.users INHERIT shop.ancestor;
+        GRANT ALL ON shop.ancestor TO PUBLIC;
+        CREATE RULE act AS ON DELETE TO shop.ancestor DO ALSO SELECT shop.grab();`,
+      ),
+    undo: () => 'ALTER TABLE portcullis.users NO INHERIT shop.ancestor', // DROP would drop users, too
   },
   {
     name: 'by the cast of a foreign key, and an heir of users',
