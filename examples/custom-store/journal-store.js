@@ -423,6 +423,11 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
         const known = state.ends.get(id) ?? never
         if (known < until) commit(['ends', id, until])
       },
+      async claim(id, until) {
+        if (state.ends.has(id)) return false
+        commit(['ends', id, until])
+        return true
+      },
       async has(id) {
         return (state.ends.get(id) ?? never) > clock()
       },
