@@ -52,7 +52,7 @@ export {
 export type { ExpiringMarks } from './application/ports/stores/expiring-marks.ts'
 export type { Counted, Limiter } from './application/ports/stores/limiter.ts'
 export type { LoginTimes } from './application/ports/stores/login-times.ts'
-export type { OAuthStateStore } from './application/ports/stores/oauth-state-store.ts'
+export type { SingleUseRecords } from './application/ports/stores/single-use-records.ts'
 export {
   type DeliveryKey,
   fullSinkSeconds,
@@ -112,7 +112,7 @@ export {
   type UserId,
 } from './domain/ids.ts'
 export type { OAuthAccount, OAuthIdentity, ProviderTokens } from './domain/oauth-account.ts'
-export type { OAuthFlow, OAuthState } from './domain/oauth-state.ts'
+export type { SingleUseRecord } from './domain/single-use-record.ts'
 export {
   factText,
   type OneTimeToken,

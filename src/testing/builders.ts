@@ -6,9 +6,9 @@ import { type AccountEvent, accountEvent } from '../domain/events.ts'
 import type { Factors } from '../domain/factors.ts'
 import { type EventId, kindOf, type UserId } from '../domain/ids.ts'
 import type { OAuthAccount } from '../domain/oauth-account.ts'
-import type { OAuthState } from '../domain/oauth-state.ts'
 import type { OneTimeToken, TokenRequest } from '../domain/one-time-token.ts'
 import type { Session } from '../domain/session.ts'
+import type { SingleUseRecord } from '../domain/single-use-record.ts'
 import { newUser, type User } from '../domain/user.ts'
 
 const random = (): string => randomUUID().replaceAll('-', '')
@@ -91,18 +91,11 @@ export function anAccount(fields: Partial<OAuthAccount> = {}): OAuthAccount {
   }
 }
 
-export function anOAuthState(fields: Partial<OAuthState> = {}): OAuthState {
+export function aSingleUseRecord(fields: Partial<SingleUseRecord> = {}): SingleUseRecord {
   return {
-    digest: digest(),
-    browserDigest: digest(),
-    provider: 'acme',
-    flow: 'link',
-    userId: makeId(),
-    credentialId: digest(),
-    sealedSecrets: digest(),
+    key: `journey:${digest()}`,
+    sealed: digest(),
     share: `journeys:${digest()}`,
-    redirectUri: 'http://localhost:3000/auth/acme/callback',
-    returnTo: 'http://localhost:3000/account',
     expiresAt: new Date(Date.now() + 600_000),
     ...fields,
   }

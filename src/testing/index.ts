@@ -14,4 +14,13 @@ export { quickHasher } from './quick-hasher.ts'
 export { recordedHandlers, type RecordedCall, type RecordedHandlers } from './recorded-handlers.ts'
 
 // Builders: valid values, with the fields that matter given
-export { anAccount, anEvent, anOAuthState, aSession, aToken, aTokenRequest, aUser, someFactors } from './builders.ts'
+export {
+  anAccount,
+  anEvent,
+  aSingleUseRecord,
+  aSession,
+  aToken,
+  aTokenRequest,
+  aUser,
+  someFactors,
+} from './builders.ts'

@@ -8,11 +8,11 @@ import { fullQueueContract } from './contracts/full-queues.ts'
 import { limiterContract } from './contracts/limiter.ts'
 import { loginTimesContract } from './contracts/login-times.ts'
 import { oauthAccountsContract } from './contracts/oauth-accounts.ts'
-import { oauthStateStoreContract } from './contracts/oauth-state-store.ts'
 import { outboxContract } from './contracts/outbox.ts'
 import { ownFieldsContract } from './contracts/own-fields.ts'
 import { refusedLoginsContract } from './contracts/refused-logins.ts'
 import { sessionStoreContract } from './contracts/session-store.ts'
+import { singleUseRecordsContract } from './contracts/single-use-records.ts'
 import { sinksContract } from './contracts/sinks.ts'
 import { superusersContract } from './contracts/superusers.ts'
 import { tenantTextsContract } from './contracts/tenant-texts.ts'
@@ -49,7 +49,7 @@ const suites: { readonly [Name in PortName]-?: readonly Suite[] } = {
   limiter: [ofPort('limiter', 'as a limiter', limiterContract)],
   refusedLogins: [ofPort('refusedLogins', 'as a store of refused logins', refusedLoginsContract)],
   tokens: [ofPort('tokens', 'as a store of one-time tokens', tokenStoreContract)],
-  oauthStates: [ofPort('oauthStates', 'as a store of OAuth states', oauthStateStoreContract)],
+  singleUseRecords: [ofPort('singleUseRecords', 'as a store of single-use records', singleUseRecordsContract)],
 }
 
 /** A suite of one port. */

@@ -9,8 +9,8 @@ export default [
   {
     title: 'an app redeems a code with another verifier',
     file: codeKey,
-    text: ', bound.challenge]))',
-    replacement: ']))',
+    text: ', bound.challenge]',
+    replacement: ']',
     tests: flow,
     only: 'refuses a code',
   },
@@ -49,7 +49,7 @@ export default [
   {
     title: 'the first use survives when an app redeems a code twice at the same moment',
     file: 'src/application/apps/redeem-code.ts',
-    text: "if ((await oauthStates.take(codeKey(keyRing, 'unused', bound))) !== null) return result",
+    text: 'if ((await unusedCodes.take(this.#needs, foundBy(bound))) !== null) return result',
     replacement: 'return result',
     tests: ['test/application/apps/redeem-code.test.ts'],
   },
@@ -63,16 +63,17 @@ export default [
   },
   {
     title: 'the callback of a provider uses up a code',
-    file: codeKey,
-    text: '`app-code:',
-    replacement: '`',
+    file: 'src/application/single-use/single-use-kind.ts',
+    text: "return [this.#name, keyRing.digest(JSON.stringify(foundBy))].join(':')",
+    replacement:
+      'return keyRing.digest(foundBy.length === 1 ? String(foundBy[0]) : JSON.stringify([this.#name, ...foundBy]))',
     tests: ['test/oauth/apps.test.ts'],
   },
   {
     title: 'used codes leave no place for new ones',
-    file: 'src/application/apps/redeem-code.ts',
-    text: 'Math.floor(maxOpenJourneys / 2)',
-    replacement: 'maxOpenJourneys',
+    file: codeKey,
+    text: 'places: 1 / 2',
+    replacement: 'places: 1',
     tests: flow,
     only: 'goes on',
   },

@@ -167,7 +167,7 @@ export default [
   },
   {
     title: 'one /48 opens every journey',
-    file: 'src/application/oauth/journey-share.ts',
+    file: 'src/application/single-use/open-share.ts',
     text: 'const part = 1 / 4',
     replacement: 'const part = 1',
     tests: ['test/application/oauth/start-oauth.test.ts'],

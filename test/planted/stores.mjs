@@ -86,10 +86,10 @@ export default [
   },
   {
     title: 'Redis gives one state to two callers',
-    file: 'src/adapters/stores/redis/oauth-states.ts',
-    text: 'const text = await ask((redis) => redis.getdel(keyOf(digest)))',
-    replacement: `const text = await ask((redis) => redis.get(keyOf(digest)))
-      await ask((redis) => redis.del(keyOf(digest)))`,
+    file: 'src/adapters/stores/redis/single-use-records.ts',
+    text: 'const text = await ask((redis) => redis.getdel(nameOf(key)))',
+    replacement: `const text = await ask((redis) => redis.get(nameOf(key)))
+      await ask((redis) => redis.del(nameOf(key)))`,
     tests: ['test/adapters/stores.test.ts'],
     only: 'the redis store',
   },

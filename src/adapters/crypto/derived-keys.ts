@@ -70,9 +70,8 @@ export function derivedKeys(
   const [requestKey] = keysFor('token requests')
   const counterKeys = keysFor('counters')
   const sealKeys = keysFor('seal')
-  const journeyKeys = keysFor('journeys')
   const signingKeyKeys = keysFor('signing keys')
-  const codeKeys = keysFor('app codes')
+  const recordKeys = keysFor('app codes')
   const factorKeys = keysFor('second factors')
   const [jwtKey, ...jwtKeys] = keysFor('jwt')
   const [providerTokenKey, ...providerTokenKeys] = keysFor('provider tokens')
@@ -110,16 +109,6 @@ export function derivedKeys(
       return plain.subarray(2, 2 + plain.readUInt16BE(0)).toString() as EmailKey
     },
 
-    sealJourney({ codeVerifier, nonce }, digest) {
-      const plain = Buffer.from(JSON.stringify({ codeVerifier, nonce }))
-      return seal(journeyKeys[0], plain, Buffer.from(digest)).toString('base64url')
-    },
-
-    unsealJourney(sealed, digest) {
-      const plain = open(journeyKeys, Buffer.from(sealed, 'base64url'), Buffer.from(digest))
-      return plain === null ? null : JSON.parse(plain.toString())
-    },
-
     sealSigningKey(key, kid) {
       return seal(signingKeyKeys[0], key, Buffer.from(kid)).toString('base64url')
     },
@@ -128,12 +117,12 @@ export function derivedKeys(
       return open(signingKeyKeys, Buffer.from(sealed, 'base64url'), Buffer.from(kid))
     },
 
-    sealCode(content, digest) {
-      return seal(codeKeys[0], Buffer.from(JSON.stringify(content)), Buffer.from(digest)).toString('base64url')
+    sealRecord(content, key) {
+      return seal(recordKeys[0], Buffer.from(JSON.stringify(content)), Buffer.from(key)).toString('base64url')
     },
 
-    unsealCode(sealed, digest) {
-      const plain = open(codeKeys, Buffer.from(sealed, 'base64url'), Buffer.from(digest))
+    unsealRecord(sealed, key) {
+      const plain = open(recordKeys, Buffer.from(sealed, 'base64url'), Buffer.from(key))
       return plain === null ? null : JSON.parse(plain.toString())
     },
 

@@ -6,7 +6,7 @@ import type { PortName, StorePorts } from './store-ports.ts'
 export const neededPorts = {
   users: ['users', 'outbox', 'tokenRequests', 'expiringMarks', 'tenantTexts', 'loginTimes'],
   sessions: ['sessions'],
-  tokens: ['tokens', 'oauthStates'],
+  tokens: ['tokens', 'singleUseRecords'],
 } as const satisfies Readonly<Record<string, readonly PortName[]>>
 
 export type StoreRole = keyof typeof neededPorts

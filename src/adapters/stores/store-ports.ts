@@ -1,10 +1,10 @@
 import type { ExpiringMarks } from '../../application/ports/stores/expiring-marks.ts'
 import type { Limiter } from '../../application/ports/stores/limiter.ts'
 import type { LoginTimes } from '../../application/ports/stores/login-times.ts'
-import type { OAuthStateStore } from '../../application/ports/stores/oauth-state-store.ts'
 import type { Outbox } from '../../application/ports/stores/outbox.ts'
 import type { RefusedLogins } from '../../application/ports/stores/refused-logins.ts'
 import type { SessionStore } from '../../application/ports/stores/session-store.ts'
+import type { SingleUseRecords } from '../../application/ports/stores/single-use-records.ts'
 import type { TenantTexts } from '../../application/ports/stores/tenant-texts.ts'
 import type { TokenRequests } from '../../application/ports/stores/token-requests.ts'
 import type { TokenStore } from '../../application/ports/stores/token-store.ts'
@@ -26,7 +26,7 @@ export interface StorePorts {
   readonly loginTimes?: LoginTimes
   readonly sessions?: SessionStore
   readonly tokens?: TokenStore
-  readonly oauthStates?: OAuthStateStore
+  readonly singleUseRecords?: SingleUseRecords
   /** The counters of limits. Without it, each process counts for itself. */
   readonly limiter?: Limiter
   /** The last refused logins, beside the counters. Without it, each process keeps those of its own. */
@@ -122,7 +122,7 @@ export const storePorts: { readonly [Name in PortName]-?: PortFacts<Required<Sto
     records: 'tokens',
     methods: { put: 'write', find: 'read', current: 'read', remove: 'write', removeAllOf: 'write', sweep: 'write' },
   },
-  oauthStates: { records: 'oauth_states', methods: { put: 'write', take: 'write', sweep: 'write' } },
+  singleUseRecords: { records: 'oauth_states', methods: { put: 'write', take: 'write', sweep: 'write' } },
   limiter: { records: 'limits', methods: { add: 'write', clear: 'write' } },
   refusedLogins: { records: 'refused_logins', methods: { add: 'write', list: 'read', sweep: 'write' } },
 }

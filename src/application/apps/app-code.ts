@@ -1,6 +1,7 @@
 import type { UserId } from '../../domain/ids.ts'
 import type { ClientTraits } from '../../domain/session.ts'
-import type { KeyRing } from '../ports/key-ring.ts'
+import type { Credential } from '../ports/credentials.ts'
+import { SingleUseKind } from '../single-use/single-use-kind.ts'
 
 /** A code together with everything that it is bound to (RFC 6749 section 4.1.3, RFC 7636 section 4.4). */
 export interface BoundCode {
@@ -28,12 +29,24 @@ export interface CodeLogin {
   readonly traits: ClientTraits
 }
 
-/**
- * The key of a record of a code. `'open'` goes to its first use, `'unused'` to whichever use comes second or to the end of the
- * first, and `'used'` says what the first gave. App, address and challenge are part of the key. So a wrong verifier, another app or another
- * address finds nothing: it neither redeems the code nor uses it up.
- */
-export function codeKey(keyRing: Pick<KeyRing, 'digest'>, kind: 'open' | 'unused' | 'used', bound: BoundCode): string {
-  const digest = keyRing.digest(JSON.stringify([kind, bound.code, bound.app, bound.redirectUri, bound.challenge]))
-  return `app-code:${digest}`
+/** The credential that the first use of a code gave. Times are milliseconds since 1970. */
+interface FirstUse extends Omit<Credential, 'userId' | 'provedAt' | 'expiresAt'> {
+  readonly userId: UserId
+  readonly provedAt: number
+  readonly expiresAt: number
 }
+
+/** Goes to the first use. RFC 6749 section 4.1.2 recommends at most 600 seconds. */
+export const codes = new SingleUseKind<CodeLogin>('app-code', { places: 2, seconds: 60 })
+
+/** Goes to whichever comes second: another use, or the end of the first, which may be a minute later than the end of the code. */
+export const unusedCodes = new SingleUseKind<object>('unused-app-code', { places: 2, seconds: 120 })
+
+/**
+ * Says what the first use gave. A second use after this time is refused like an unknown code. While half of the store is in use, a
+ * second use ends nothing. Otherwise used codes would leave no place for new ones.
+ */
+export const usedCodes = new SingleUseKind<FirstUse>('used-app-code', { places: 1 / 2, seconds: 300 })
+
+/** A wrong verifier, another app or another address finds nothing: it neither redeems the code nor uses it up. */
+export const foundBy = (bound: BoundCode) => [bound.code, bound.app, bound.redirectUri, bound.challenge]

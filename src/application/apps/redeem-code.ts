@@ -1,41 +1,22 @@
 import { emailKey } from '../../domain/email.ts'
-import type { UserId } from '../../domain/ids.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { isAlive } from '../../domain/user.ts'
 import type { RequestFacts } from '../event-metadata.ts'
 import { type LoginTrace, noting } from '../explain/note-refused.ts'
 import { mustAskFactor } from '../factors/level.ts'
-import { giveBackShare } from '../oauth/journey-share.ts'
-import { singleUseRecord } from '../oauth/single-use-record.ts'
 import type { Credential } from '../ports/credentials.ts'
-import type { KeyRing } from '../ports/key-ring.ts'
-import type { Limiter } from '../ports/stores/limiter.ts'
-import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import type { Authenticated, Backend } from '../sign-in/authenticate.ts'
 import { type CompleteLoginNeeds, completeLogin, type Granted } from '../sign-in/complete-login.ts'
 import { LogOut } from '../sign-in/log-out.ts'
-import { type BoundCode, type CodeLogin, codeKey } from './app-code.ts'
+import type { SingleUseNeeds } from '../single-use/single-use-kind.ts'
+import { type BoundCode, type CodeLogin, codes, foundBy, unusedCodes, usedCodes } from './app-code.ts'
 
-interface Needs extends CompleteLoginNeeds {
+interface Needs extends CompleteLoginNeeds, Omit<SingleUseNeeds, 'newToken'> {
   users: UserStore
-  oauthStates: OAuthStateStore
-  keyRing: KeyRing
-  limiter: Limiter
-  maxOpenJourneys: number
   /** Those whose logins issue codes. */
   backends: readonly Pick<Backend, 'name' | 'credentials'>[]
 }
-
-/** The credential that the first use of a code gave. Times are milliseconds since 1970. */
-interface FirstUse extends Omit<Credential, 'userId' | 'provedAt' | 'expiresAt'> {
-  readonly userId: UserId
-  readonly provedAt: number
-  readonly expiresAt: number
-}
-
-/** A second use after this time is refused like an unknown code. */
-const usedSeconds = 300
 
 /** The code is unknown, expired or used, or belongs to another app, address or verifier. */
 export class AppCodeRefused extends Refusal {
@@ -65,15 +46,12 @@ export class RedeemCode {
   }
 
   async #redeem(input: Parameters<RedeemCode['execute']>[0], trace: LoginTrace): Promise<Granted> {
-    const { users, oauthStates, keyRing } = this.#needs
+    const { users, keyRing } = this.#needs
     const { code, app, redirectUri, verifier, backend, requestId, languages } = input
     const bound = { code, app, redirectUri, challenge: keyRing.digest(verifier) } // S256 is this digest
-    const digest = codeKey(keyRing, 'open', bound)
-    const record = await oauthStates.take(digest)
-    if (record === null) throw new AppCodeRefused(await this.#endFirstUse(bound, backend))
-    await giveBackShare(this.#needs, record.share)
-    const login = keyRing.unsealCode(record.sealedSecrets, digest) as CodeLogin | null // safe: `IssueCode` sealed it
-    if (login === null) throw new AppCodeRefused(false)
+    const open = await codes.use(this.#needs, foundBy(bound))
+    if (open === null) throw new AppCodeRefused(await this.#endFirstUse(bound, backend))
+    const login = open.content
     const user = await users.find(login.userId)
     // A logout everywhere, a new password or a deactivation may have ended the login since.
     trace.account = user && emailKey(user.email)
@@ -88,7 +66,7 @@ export class RedeemCode {
     if (result.type !== 'granted') throw new AppCodeRefused(false)
     await this.#noteUse(bound, result.issued.credential)
     // Another use that found no note has taken this record before, and one after this finds the note.
-    if ((await oauthStates.take(codeKey(keyRing, 'unused', bound))) !== null) return result
+    if ((await unusedCodes.take(this.#needs, foundBy(bound))) !== null) return result
     await this.#logOut({ user, credential: result.issued.credential, backend })
     throw new AppCodeRefused(true)
   }
@@ -102,25 +80,16 @@ export class RedeemCode {
     return await issuer.credentials.isEnded({ ...login, ...times })
   }
 
-  /** While half of the store is in use, a second use ends nothing. Otherwise used codes would leave no place for new ones. */
   async #noteUse(bound: BoundCode, credential: Credential): Promise<void> {
-    const { oauthStates, keyRing, clock, maxOpenJourneys } = this.#needs
-    const digest = codeKey(keyRing, 'used', bound)
     const { id, userId, generation, sid, provedAt, methods, expiresAt } = credential
     const times = { provedAt: provedAt.getTime(), expiresAt: expiresAt.getTime() }
-    const use: FirstUse = { id, userId, generation, sid, methods, ...times }
-    const until = new Date(clock().getTime() + usedSeconds * 1000)
-    const record = singleUseRecord(keyRing, { digest, content: use, share: null, expiresAt: until })
-    await oauthStates.put(record, Math.floor(maxOpenJourneys / 2))
+    await usedCodes.put(this.#needs, foundBy(bound), { id, userId, generation, sid, methods, ...times }, null)
   }
 
   async #endFirstUse(bound: BoundCode, backend: Backend): Promise<boolean> {
-    const { users, oauthStates, keyRing } = this.#needs
-    const isSecond = (await oauthStates.take(codeKey(keyRing, 'unused', bound))) !== null
-    const digest = codeKey(keyRing, 'used', bound)
-    const record = await oauthStates.take(digest)
-    const use = record && (keyRing.unsealCode(record.sealedSecrets, digest) as FirstUse | null) // safe: `#noteUse` sealed it
-    const user = use && (await users.find(use.userId))
+    const isSecond = (await unusedCodes.take(this.#needs, foundBy(bound))) !== null
+    const use = (await usedCodes.take(this.#needs, foundBy(bound)))?.content ?? null
+    const user = use && (await this.#needs.users.find(use.userId))
     if (use === null || user === null) return isSecond
     const credential = { ...use, provedAt: new Date(use.provedAt), expiresAt: new Date(use.expiresAt) }
     await this.#logOut({ user, credential, backend })

@@ -1,10 +1,10 @@
 import type { RequestPurpose } from '../../domain/one-time-token.ts'
 import { refusedLoginSeconds } from '../explain/note-refused.ts'
 import type { ExpiringMarks } from '../ports/stores/expiring-marks.ts'
-import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
 import type { Outbox } from '../ports/stores/outbox.ts'
 import type { RefusedLogins } from '../ports/stores/refused-logins.ts'
 import type { SessionStore } from '../ports/stores/session-store.ts'
+import type { SingleUseRecords } from '../ports/stores/single-use-records.ts'
 import type { TokenRequests } from '../ports/stores/token-requests.ts'
 import type { TokenStore } from '../ports/stores/token-store.ts'
 import type { ForgetFormerHashes } from '../transfer/forget-former-hashes.ts'
@@ -14,7 +14,7 @@ interface Needs {
   tokens: TokenStore
   tokenRequests: TokenRequests
   expiringMarks: ExpiringMarks
-  oauthStates: OAuthStateStore
+  singleUseRecords: SingleUseRecords
   outbox: Outbox
   /** `undefined`: nobody notes refused logins. */
   refusedLogins?: Pick<RefusedLogins, 'sweep'> | undefined
@@ -30,7 +30,7 @@ const batch = 500
 const deadLetterDays = 30
 
 /**
- * Removes useless records: expired sessions, tokens, ids and OAuth states, old dead letters and refused logins, and
+ * Removes useless records: expired sessions, tokens, marks and single-use records, old dead letters and refused logins, and
  * requests for tokens that have waited for longer than any token lives. Also removes the former hashes that no link needs.
  */
 export class Sweep {
@@ -41,7 +41,7 @@ export class Sweep {
 
   /** Returns the number of removed records. A failing store does not prevent the sweep of the others. */
   async execute(): Promise<number> {
-    const { sessions, tokens, tokenRequests, expiringMarks, oauthStates, outbox } = this.#needs
+    const { sessions, tokens, tokenRequests, expiringMarks, singleUseRecords, outbox } = this.#needs
     const { forgetFormerHashes, refusedLogins, clock, lifetimes } = this.#needs
     const ago = (seconds: number): Date => new Date(clock().getTime() - seconds * 1000)
     const askedBefore = ago(Math.max(...Object.values(lifetimes)))
@@ -52,7 +52,7 @@ export class Sweep {
       exhaust(() => tokenRequests.sweep(askedBefore, batch)),
       exhaust(() => tokenRequests.sweepDead(diedBefore, batch)),
       exhaust(() => expiringMarks.sweep(batch)),
-      exhaust(() => oauthStates.sweep(batch)),
+      exhaust(() => singleUseRecords.sweep(batch)),
       exhaust(() => outbox.sweepDead(diedBefore, batch)),
       exhaust(async () => (await refusedLogins?.sweep(ago(refusedLoginSeconds), batch)) ?? 0),
       forgetFormerHashes?.execute() ?? 0,

@@ -1,8 +1,8 @@
 import { type Factors, hasFactor } from '../../domain/factors.ts'
 import type { UserId } from '../../domain/ids.ts'
 import type { User } from '../../domain/user.ts'
-import { giveBackShare, takeShare } from '../oauth/journey-share.ts'
-import { keepSingleUse, type SingleUseNeeds } from '../oauth/single-use-record.ts'
+import { giveBackShare } from '../single-use/open-share.ts'
+import { SingleUseKind, type SingleUseNeeds, type Taken } from '../single-use/single-use-kind.ts'
 
 export const factorMethods = ['totp', 'recovery_code', 'passkey'] as const
 export type FactorMethod = (typeof factorMethods)[number]
@@ -22,13 +22,10 @@ interface Sealed extends Waiting {
 }
 
 /** A challenge that one request holds. Nobody else can answer it meanwhile. */
-export interface HeldChallenge extends Sealed {
-  readonly digest: string
-  readonly share: string | null
-  readonly expiresAt: Date
-}
+export type HeldChallenge = Taken<Sealed>
 
-const challengeSeconds = 300
+/** Users who have shown a first factor have twice the places of journeys, so that nobody else can fill theirs. */
+const kind = new SingleUseKind<Sealed>('second-factor', { places: 2, seconds: 300 })
 const mostTries = 5
 
 /** The methods that can answer a challenge for the user, the usual one first. */
@@ -72,46 +69,32 @@ export class Challenges {
       methods,
       requiresVerification,
     }
-    const digest = this.#keyOf(challenge, { backend, browser })
-    const expiresAt = new Date(this.#needs.clock().getTime() + challengeSeconds * 1000)
-    await this.#put({ ...waiting, tries: 0, digest, share: await takeShare(this.#needs, client), expiresAt })
+    await kind.open(this.#needs, foundBy(challenge, { backend, browser }), { ...waiting, tries: 0 }, client)
     return challenge
   }
 
   /** One of any number of concurrent callers gets the challenge. `null`: it is unknown, expired, used or held. */
   async take(challenge: string, place: Place): Promise<HeldChallenge | null> {
-    const { oauthStates, keyRing } = this.#needs
-    const digest = this.#keyOf(challenge, place)
-    const record = await oauthStates.take(digest)
-    if (record === null) return null
-    const sealed = keyRing.unsealCode(record.sealedSecrets, digest)
-    const { share, expiresAt } = record
-    return sealed && { ...(sealed as Sealed), digest, share, expiresAt } // safe: `#put` sealed it
+    return await kind.take(this.#needs, foundBy(challenge, place))
   }
 
   /** Lets the user try again, unless the tries are used up. */
   async giveBack(held: HeldChallenge, isTry: boolean): Promise<void> {
-    const tries = held.tries + (isTry ? 1 : 0)
-    if (tries < mostTries) await this.#put({ ...held, tries })
+    const tries = held.content.tries + (isTry ? 1 : 0)
+    if (tries < mostTries) await kind.giveBack(this.#needs, { ...held, content: { ...held.content, tries } })
     else await this.end(held)
   }
 
   async end({ share }: HeldChallenge): Promise<void> {
     await giveBackShare(this.#needs, share)
   }
-
-  /** The place is part of the key: at another one, nothing is found, and nothing is used up. */
-  #keyOf(challenge: string, { backend, browser }: Place): string {
-    return `second-factor:${this.#needs.keyRing.digest(JSON.stringify([challenge, backend, browser]))}`
-  }
-
-  async #put({ digest, share, expiresAt, ...content }: HeldChallenge): Promise<void> {
-    await keepSingleUse(this.#needs, { digest, content, share, expiresAt })
-  }
 }
 
+/** The place is part of the key: at another one, nothing is found, and nothing is used up. */
+const foundBy = (challenge: string, { backend, browser }: Place) => [challenge, backend, browser]
+
 /** Whether the proof of the first factor still counts. */
-export function stillProves(held: HeldChallenge, user: User): boolean {
+export function stillProves({ content: held }: HeldChallenge, user: User): boolean {
   return (
     user.isActive &&
     hasFactor(user) &&

@@ -75,7 +75,7 @@ export class FinishLogin {
         throw thrown
       }
     }
-    const found = await orGiveBack(() => needs.users.find(held.userId))
+    const found = await orGiveBack(() => needs.users.find(held.content.userId))
     trace.account = found && emailKey(found.email)
     trace.reason = found?.isActive ? 'second_factor_outdated' : 'inactive'
     if (found === null || !stillProves(held, found)) {
@@ -89,11 +89,11 @@ export class FinishLogin {
     const by = (user: User): Actor => person(user, null)
     const prove = async (): Promise<Proved | null> => {
       if (proof.method === 'passkey') {
-        const findUser = async () => await needs.users.find(held.userId)
+        const findUser = async () => await needs.users.find(held.content.userId)
         const proved = await usePasskey(needs, { response: proof.response, browser, findUser, ...request })
         return proved !== null && isValid(proved.user) ? proved : null
       }
-      const user = await useFactor(needs, held.userId, { ...proof, by, isValid, ...request })
+      const user = await useFactor(needs, held.content.userId, { ...proof, by, isValid, ...request })
       return user && { user, methods: ['otp', twoFactors] }
     }
     const { email, passwordVersion, factors } = found
@@ -101,11 +101,11 @@ export class FinishLogin {
     const proved = await orGiveBack(() => needs.limits.factor({ ...ofUser, client, device }, prove))
     if (proved === null) {
       await needs.challenges.giveBack(held, true)
-      if (held.tries === 0) await this.#tell(found, input)
+      if (held.content.tries === 0) await this.#tell(found, input)
       throw new Refusal('SECOND_FACTOR_REFUSED')
     }
-    const { requiresVerification } = held
-    const methods = [...new Set([...held.methods, ...proved.methods])]
+    const { requiresVerification, methods: first } = held.content
+    const methods = [...new Set([...first, ...proved.methods])]
     const { user } = proved
     const { trustsBrowser } = input
     const login = { user, backend, trace, methods, requiresVerification, trustsBrowser, ...request }

@@ -1,13 +1,13 @@
 import type { OAuthIdentity } from '../../domain/oauth-account.ts'
-import type { OAuthState } from '../../domain/oauth-state.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { CallbackParameters, OAuthProvider } from '../ports/oauth-provider.ts'
 import { CodeRefused, ProviderFailed } from '../ports/oauth-provider.ts'
 import type { Limiter } from '../ports/stores/limiter.ts'
-import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
+import type { SingleUseRecords } from '../ports/stores/single-use-records.ts'
 import type { Authenticated } from '../sign-in/authenticate.ts'
-import { giveBackShare } from './journey-share.ts'
+import type { Taken } from '../single-use/single-use-kind.ts'
+import { type Journey, journeys } from './journey.ts'
 
 /** The answer of a provider to an authorization request. A field is `null` if it is missing or repeated. */
 export interface AuthorizationResponse {
@@ -39,7 +39,7 @@ export class UnknownState extends Refusal {
 }
 
 export interface ReturnNeeds {
-  oauthStates: OAuthStateStore
+  singleUseRecords: SingleUseRecords
   limiter: Limiter
   keyRing: KeyRing
   readonly clock: () => Date
@@ -58,19 +58,15 @@ export async function identityOf(
   by: Authenticated | null,
 ): Promise<OAuthIdentity> {
   const { code, state, error, iss, all } = response
-  const begun = state === null ? null : await needs.oauthStates.take(needs.keyRing.digest(state))
-  if (begun !== null) await giveBackShare(needs, begun.share)
-  const ours = state !== null && begun !== null && isOurs(needs, begun, state, arrival, by) ? { ...begun, state } : null
-  if (ours !== null) arrival.recognised(ours.returnTo)
+  const begun = state === null ? null : await journeys.use(needs, [state])
+  const isOurs = state !== null && begun !== null && isSame(needs, begun, state, arrival, by)
+  if (isOurs) arrival.recognised(begun.content.returnTo)
   if (error !== null || code === null) throw new Refusal('OAUTH_CODE_REFUSED')
   if (begun === null) throw new UnknownState(false)
   if (begun.expiresAt <= needs.clock()) throw new UnknownState(true)
-  // A journey that an older release began has no sealed secrets.
-  const secrets = ours?.sealedSecrets ? needs.keyRing.unsealJourney(ours.sealedSecrets, ours.digest) : null
-  if (ours === null || secrets === null) throw new Refusal('OAUTH_INVALID_STATE')
-  const { redirectUri } = ours
+  if (!isOurs) throw new Refusal('OAUTH_INVALID_STATE')
   try {
-    return await arrival.provider.identify({ code, state: ours.state, iss, all }, { ...secrets, redirectUri })
+    return await arrival.provider.identify({ code, state, iss, all }, begun.content)
   } catch (thrown) {
     if (thrown instanceof CodeRefused) throw new Refusal('OAUTH_CODE_REFUSED', null, { cause: thrown })
     if (thrown instanceof ProviderFailed) throw new Refusal('OAUTH_PROVIDER_ERROR', null, { cause: thrown })
@@ -78,9 +74,9 @@ export async function identityOf(
   }
 }
 
-function isOurs(
+function isSame(
   { keyRing, clock }: ReturnNeeds,
-  begun: OAuthState,
+  { content: begun, expiresAt }: Taken<Journey>,
   state: string,
   { provider, browserOf }: Arrival,
   by: Authenticated | null,
@@ -93,6 +89,6 @@ function isOurs(
     begun.flow === (by === null ? 'login' : 'link') &&
     begun.userId === (by?.user.id ?? null) &&
     begun.credentialId === (by?.credential.id ?? null) &&
-    begun.expiresAt > clock()
+    expiresAt > clock()
   )
 }

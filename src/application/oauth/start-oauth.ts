@@ -1,22 +1,12 @@
-import type { OAuthState } from '../../domain/oauth-state.ts'
-import { Refusal, Unavailable } from '../../domain/refusal.ts'
-import type { KeyRing } from '../ports/key-ring.ts'
+import { Refusal } from '../../domain/refusal.ts'
 import { type OAuthProvider, ProviderFailed } from '../ports/oauth-provider.ts'
-import type { Limiter } from '../ports/stores/limiter.ts'
-import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
 import { requireRight } from '../rights.ts'
 import type { Authenticated } from '../sign-in/authenticate.ts'
 import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
-import { oauthStateSeconds, takeShare } from './journey-share.ts'
+import type { SingleUseNeeds } from '../single-use/single-use-kind.ts'
+import { journeys } from './journey.ts'
 
-interface Needs extends FreshLoginNeeds {
-  oauthStates: OAuthStateStore
-  keyRing: KeyRing
-  /** 43 characters, 256 random bits. */
-  newToken: () => string
-  limiter: Limiter
-  maxOpenJourneys: number
-}
+interface Needs extends FreshLoginNeeds, SingleUseNeeds {}
 
 /**
  * Begins a journey to a provider. Each journey has its own state and verifier, so two tabs both work. Anybody may begin
@@ -41,7 +31,7 @@ export class StartOAuth {
     /** `null` if unknown. */
     client?: string | null
   }): Promise<{ authorizationUrl: string; state: string; browser: string }> {
-    const { oauthStates, keyRing, clock, newToken, maxOpenJourneys } = this.#needs
+    const { keyRing, newToken } = this.#needs
     const { provider, by, redirectUri, returnTo, client = null } = input
     if (by !== null) requireRight(this.#needs, by, 'change_access', by.user)
     const scopes = input.scopes ?? provider.scopes
@@ -55,10 +45,8 @@ export class StartOAuth {
         if (thrown instanceof ProviderFailed) throw new Refusal('OAUTH_PROVIDER_ERROR', null, { cause: thrown })
         throw thrown
       })
-    const digest = keyRing.digest(state)
-    const record: OAuthState = {
-      digest,
-      sealedSecrets: keyRing.sealJourney(secrets, digest),
+    const journey = {
+      ...secrets,
       redirectUri,
       returnTo,
       browserDigest: keyRing.digest(browser),
@@ -66,11 +54,8 @@ export class StartOAuth {
       flow: by === null ? 'login' : 'link',
       userId: by?.user.id ?? null,
       credentialId: by?.credential.id ?? null,
-      share: await takeShare(this.#needs, client),
-      expiresAt: new Date(clock().getTime() + oauthStateSeconds * 1000),
-    }
-    const outcome = await oauthStates.put(record, maxOpenJourneys)
-    if (outcome === 'full') throw new Unavailable('too many open OAuth journeys', { retryAfterSeconds: 5 })
+    } as const
+    await journeys.open(this.#needs, [state], journey, client)
     return { authorizationUrl, state, browser }
   }
 }

@@ -1,6 +1,5 @@
 import type { UserId } from '../../domain/ids.ts'
-import { giveBackShare, takeShare } from '../oauth/journey-share.ts'
-import { keepSingleUse, type SingleUseNeeds } from '../oauth/single-use-record.ts'
+import { SingleUseKind, type SingleUseNeeds } from '../single-use/single-use-kind.ts'
 
 /** The login that adds a passkey. */
 interface Enrolment {
@@ -8,11 +7,12 @@ interface Enrolment {
   readonly sid: string
 }
 
-const challengeSeconds = 300
-
 interface Content {
   readonly handle: string
 }
+
+const kind = new SingleUseKind<Content>('passkey', { places: 2, seconds: 300 })
+const foundBy = (challenge: string, { userId, sid }: Enrolment) => [challenge, userId, sid]
 
 /** The challenges for new passkeys. Each works once. */
 export class PasskeyChallenges {
@@ -28,29 +28,13 @@ export class PasskeyChallenges {
    */
   async open(enrolment: Enrolment, client: string | null, handle: string): Promise<string> {
     const challenge = this.#needs.newToken()
-    const content: Content = { handle }
-    const record = {
-      digest: this.#keyOf(challenge, enrolment),
-      content,
-      share: await takeShare(this.#needs, client),
-      expiresAt: new Date(this.#needs.clock().getTime() + challengeSeconds * 1000),
-    }
-    await keepSingleUse(this.#needs, record)
+    await kind.open(this.#needs, foundBy(challenge, enrolment), { handle }, client)
     return challenge
   }
 
   /** One of any number of concurrent callers gets it. `null`: it is unknown, expired or used, or of another login. */
   async take(challenge: string, enrolment: Enrolment): Promise<Content | null> {
-    const { oauthStates, keyRing, clock } = this.#needs
-    const digest = this.#keyOf(challenge, enrolment)
-    const record = await oauthStates.take(digest)
-    if (record === null) return null
-    await giveBackShare(this.#needs, record.share)
-    if (record.expiresAt <= clock()) return null
-    return keyRing.unsealCode(record.sealedSecrets, digest) as Content | null // safe: `open` sealed it
-  }
-
-  #keyOf(challenge: string, { userId, sid }: Enrolment): string {
-    return `passkey:${this.#needs.keyRing.digest(JSON.stringify([challenge, userId, sid]))}`
+    const used = await kind.use(this.#needs, foundBy(challenge, enrolment))
+    return used === null || used.expiresAt <= this.#needs.clock() ? null : used.content
   }
 }

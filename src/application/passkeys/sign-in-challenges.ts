@@ -3,7 +3,7 @@ import type { ExpiringMarks } from '../ports/stores/expiring-marks.ts'
 
 interface Needs {
   expiringMarks: Pick<ExpiringMarks, 'claim'>
-  keyRing: Pick<KeyRing, 'digest' | 'sealCode' | 'unsealCode'>
+  keyRing: Pick<KeyRing, 'digest' | 'sealRecord' | 'unsealRecord'>
   clock: () => Date
 }
 
@@ -28,13 +28,13 @@ export class SignInChallenges {
   open(browser: string | null): string {
     const { keyRing, clock } = this.#needs
     const content: Content = { until: clock().getTime() + challengeSeconds * 1000 }
-    return keyRing.sealCode(content, this.#bindingOf(browser))
+    return keyRing.sealRecord(content, this.#bindingOf(browser))
   }
 
   /** The end of a challenge; `null` if it is not ours, has expired, or is of another browser. */
   endOf(challenge: string, browser: string | null): Date | null {
     const { keyRing, clock } = this.#needs
-    const content = keyRing.unsealCode(challenge, this.#bindingOf(browser)) as Content | null // safe: `open` sealed it
+    const content = keyRing.unsealRecord(challenge, this.#bindingOf(browser)) as Content | null // safe: `open` sealed it
     return content !== null && content.until > clock().getTime() ? new Date(content.until) : null
   }
 

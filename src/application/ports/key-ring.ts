@@ -1,6 +1,5 @@
 import type { EmailKey } from '../../domain/email.ts'
 import type { EventId, UserId } from '../../domain/ids.ts'
-import type { JourneySecrets } from '../../domain/oauth-state.ts'
 import type { RequestPurpose, TokenPurpose } from '../../domain/one-time-token.ts'
 
 /** Separates the parts of a counter's key, one for each secret. It occurs nowhere else in the keys of counters. */
@@ -35,17 +34,11 @@ export interface KeyRing {
   /** `null` for a text that none of the secrets sealed. */
   unsealEmail(sealed: string, requestId: string): EmailKey | null
 
-  /** Encrypts the secrets of a journey and binds them to the digest of its state. */
-  sealJourney(secrets: JourneySecrets, digest: string): string
-
-  /** `null` for a text that none of the secrets sealed for this digest. */
-  unsealJourney(sealed: string, digest: string): JourneySecrets | null
-
-  /** Encrypts the content of a record that works once, which is JSON, and binds it to the key of the record: an app's code, a challenge. */
-  sealCode(content: object, digest: string): string
+  /** Encrypts the content of a record that works once, which is JSON, and binds it to the key of the record. */
+  sealRecord(content: object, key: string): string
 
   /** `null` for a text that none of the secrets sealed for this key. */
-  unsealCode(sealed: string, digest: string): object | null
+  unsealRecord(sealed: string, key: string): object | null
 
   /** Encrypts a secret of a second factor, and binds it to `binding`: its kind and its user. */
   sealFactor(plain: string, binding: string): string

@@ -38,7 +38,7 @@ import { noteDomain, passkeysOf } from './passkeys.ts'
 import type { Reports } from './reports.ts'
 
 interface Opened
-  extends Pick<OpenStores, 'users' | 'sessions' | 'tokens' | 'oauthStates' | 'limiter' | 'refusedLogins'>,
+  extends Pick<OpenStores, 'users' | 'sessions' | 'tokens' | 'singleUseRecords' | 'limiter' | 'refusedLogins'>,
     Reports,
     Former {
   readonly tenant: string

@@ -6,11 +6,11 @@ import { rewriteSecrets, secretsIn } from '../../adapters/crypto/secret-file.ts'
 import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import { ChangeUser } from '../../application/change-user.ts'
 import { everyOne } from '../../application/every-one.ts'
-import { oauthStateSeconds } from '../../application/oauth/journey-share.ts'
 import type { KeyRing } from '../../application/ports/key-ring.ts'
 import type { ProviderVault } from '../../application/ports/provider-vault.ts'
 import type { Timers } from '../../application/ports/timers.ts'
 import { ResealUser } from '../../application/reseal-user.ts'
+import { openSeconds } from '../../application/single-use/open-share.ts'
 import { recoveryBinding, totpBinding } from '../../domain/factors.ts'
 import type { User } from '../../domain/user.ts'
 import { settingsFault } from '../settings/schema/fault.ts'
@@ -227,7 +227,7 @@ function endsOf({ backends, tokens }: Settings, doneAt: string | null) {
   const jwts = enabledOf(backends).flatMap(([, { strategy }]) =>
     strategy.kind === 'jwt' ? [strategy.lifetimeSeconds] : [],
   )
-  const longest = Math.max(oauthStateSeconds, tokens.resetLifetimeSeconds, tokens.verifyLifetimeSeconds, ...jwts)
+  const longest = Math.max(openSeconds, tokens.resetLifetimeSeconds, tokens.verifyLifetimeSeconds, ...jwts)
   const after = (seconds: number) => new Date(Date.parse(doneAt) + seconds * 1000)
   return { formerUntil: after(longest), devicesUntil: after(deviceTokenSeconds) }
 }

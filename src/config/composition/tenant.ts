@@ -158,7 +158,7 @@ function portsFrom({ master, handlers, stores, hasher, formerEnd }: Resources, n
     users: stores.users,
     sessions: stores.sessions,
     tokens: stores.tokens,
-    oauthStates: stores.oauthStates,
+    singleUseRecords: stores.singleUseRecords,
     limiter: stores.limiter,
     refusedLogins: stores.refusedLogins,
     keyRing: keyRingOf(master, id),

@@ -11,7 +11,7 @@ import { noFields } from '../../../src/domain/fields.ts'
 import type { UserId } from '../../../src/domain/ids.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
 import type { User } from '../../../src/domain/user.ts'
-import { anEvent, anOAuthState, aSession, aToken, aUser, someFactors } from '../../../src/testing/builders.ts'
+import { anEvent, aSession, aSingleUseRecord, aToken, aUser, someFactors } from '../../../src/testing/builders.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import { type MongoServer, NoMongo, sharedMongo, startMongo } from '../../support/servers/mongo-server.ts'
 import { needsDeployment, onMongo } from '../../support/services/deployments.ts'
@@ -130,11 +130,11 @@ describe('the MongoDB store', () => {
     })
 
     it('reads no operators from arguments of untyped callers', async () => {
-      const { users, sessions, tokens, oauthStates } = opened.handle
+      const { users, sessions, tokens, singleUseRecords } = opened.handle
       expect(await users.insert(aUser(), [])).to.equal('stored')
       await sessions.put(aSession())
       await tokens.put(aToken())
-      await oauthStates.put(anOAuthState(), 10)
+      await singleUseRecords.put(aSingleUseRecord(), 10)
       const anything = { $ne: null } as never
       for (const call of [
         () => users.find(anything),
@@ -143,7 +143,7 @@ describe('the MongoDB store', () => {
         () => sessions.removeAllOf(anything),
         () => tokens.find('reset_password', anything),
         () => tokens.removeAllOf(anything),
-        () => oauthStates.take(anything),
+        () => singleUseRecords.take(anything),
       ]) {
         expect(await faultOf(call())).to.be.instanceOf(TypeError)
       }

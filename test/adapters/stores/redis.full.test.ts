@@ -2,33 +2,33 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import type { StoreHandle } from '../../../src/adapters/stores/store-backend.ts'
-import type { OAuthStateStore } from '../../../src/application/ports/stores/oauth-state-store.ts'
 import type { SessionStore } from '../../../src/application/ports/stores/session-store.ts'
+import type { SingleUseRecords } from '../../../src/application/ports/stores/single-use-records.ts'
 import type { TokenStore } from '../../../src/application/ports/stores/token-store.ts'
 import type { UserId } from '../../../src/domain/ids.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
-import { anOAuthState, aSession, aToken } from '../../../src/testing/builders.ts'
+import { aSession, aSingleUseRecord, aToken } from '../../../src/testing/builders.ts'
 import { type FixedClock, fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { eventually } from '../../support/eventually.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import {
   needsRedisServer,
-  oauthStatesOf,
   openRedisHandle,
   type RedisServer,
   sessionsOf,
+  singleUseRecordsOf,
   startRedis,
   tokensOf,
 } from '../../support/stores/redis.ts'
 
-describe('sessions, tokens and OAuth states in Redis', () => {
+describe('sessions, tokens and single-use records in Redis', () => {
   let server: RedisServer
   let raw: Redis
   let handle: StoreHandle
   let clock: FixedClock
   let sessions: SessionStore
   let tokens: TokenStore
-  let oauthStates: OAuthStateStore
+  let singleUseRecords: SingleUseRecords
 
   before(async function () {
     needsRedisServer(this)
@@ -41,7 +41,7 @@ describe('sessions, tokens and OAuth states in Redis', () => {
     handle = await openRedisHandle(server.url, 'p:', clock)
     sessions = sessionsOf(handle)
     tokens = tokensOf(handle)
-    oauthStates = oauthStatesOf(handle)
+    singleUseRecords = singleUseRecordsOf(handle)
   })
 
   afterEach(async () => {
@@ -118,17 +118,17 @@ describe('sessions, tokens and OAuth states in Redis', () => {
   })
 
   it('keeps a state until its expiry, and nothing of it after it was taken', async () => {
-    const state = anOAuthState({ expiresAt: new Date(clock().getTime() + 600_000) })
-    await oauthStates.put(state, 10)
-    expect(await raw.pexpiretime(`p:oauth-state:${state.digest}`)).to.equal(state.expiresAt.getTime())
-    await oauthStates.take(state.digest)
+    const state = aSingleUseRecord({ expiresAt: new Date(clock().getTime() + 600_000) })
+    await singleUseRecords.put(state, 10)
+    expect(await raw.pexpiretime(`p:oauth-state:${state.key}`)).to.equal(state.expiresAt.getTime())
+    await singleUseRecords.take(state.key)
     expect(await raw.keys('*')).to.deep.equal([])
   })
 
   it('names keys of one slot in every command and script, as a proxy before a Cluster requires', async () => {
     const session = aSession()
     const token = aToken()
-    const state = anOAuthState()
+    const state = aSingleUseRecord()
     const seen: string[][] = []
     const monitor = await raw.monitor()
     monitor.on('monitor', (_time: string, args: string[]) => seen.push(args))
@@ -142,8 +142,8 @@ describe('sessions, tokens and OAuth states in Redis', () => {
     await tokens.find(token.purpose, token.digest)
     await tokens.remove(token.purpose, token.digest)
     await tokens.removeAllOf(token.userId)
-    await oauthStates.put(state, 10)
-    await oauthStates.take(state.digest)
+    await singleUseRecords.put(state, 10)
+    await singleUseRecords.take(state.key)
     await handle.limiter?.add('key', 1, 60)
     await handle.limiter?.clear('key')
     await raw.echo('the end')

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { Sweep } from '../../../src/application/deliveries/sweep.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
-import { anOAuthState, aSession, aToken, aTokenRequest, aUser } from '../../../src/testing/builders.ts'
+import { aSession, aSingleUseRecord, aToken, aTokenRequest, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { deadLetters, distributeAll, theSink } from '../../../src/testing/users-scene.ts'
 import { deliveryNeeds, registered } from '../../support/scenes/delivery.ts'
@@ -23,18 +23,19 @@ const lifetimes = { reset_password: 3600, verify_email: 7200 }
 describe('the sweep', () => {
   it('removes expired records, and dead letters older than 30 days, and nothing else', async () => {
     const clock = fixedClock()
-    const { sessions, tokens, tokenRequests, expiringMarks, oauthStates, outbox, users } = await deliveryNeeds(clock)
+    const { sessions, tokens, tokenRequests, expiringMarks, singleUseRecords, outbox, users } =
+      await deliveryNeeds(clock)
     const soon = new Date(clock().getTime() + 1000)
     const lasting = {
       session: aSession({ idleSeconds: null, endsAt: new Date(soon.getTime() + 1e10) }),
       token: aToken(),
-      state: anOAuthState({ expiresAt: new Date(soon.getTime() + 1e10) }),
+      state: aSingleUseRecord({ expiresAt: new Date(soon.getTime() + 1e10) }),
     }
     await sessions.put(aSession({ endsAt: soon }))
     await sessions.put(lasting.session)
-    await oauthStates.put(lasting.state, 10)
+    await singleUseRecords.put(lasting.state, 10)
     await tokens.put(aToken({ expiresAt: soon }))
-    await oauthStates.put(anOAuthState({ expiresAt: soon }), 10)
+    await singleUseRecords.put(aSingleUseRecord({ expiresAt: soon }), 10)
     await expiringMarks.add('over', soon)
     await expiringMarks.add('lasting', new Date(soon.getTime() + 1e10))
     const user = aUser()
@@ -62,13 +63,13 @@ describe('the sweep', () => {
     const waiting = aTokenRequest({ at: new Date(clock().getTime() - 7_200_000) })
     await tokenRequests.ask(waiting)
 
-    const stores = { sessions, tokens, tokenRequests, expiringMarks, oauthStates, outbox }
+    const stores = { sessions, tokens, tokenRequests, expiringMarks, singleUseRecords, outbox }
     const swept = await new Sweep({ ...stores, clock, lifetimes }).execute()
     expect(swept).to.equal(7)
     expect(await expiringMarks.has('lasting')).to.equal(true)
     expect(await sessions.find(lasting.session.digest)).not.to.equal(null)
     expect(await tokens.find(lasting.token.purpose, lasting.token.digest)).not.to.equal(null)
-    expect(await oauthStates.take(lasting.state.digest)).to.deep.equal(lasting.state)
+    expect(await singleUseRecords.take(lasting.state.key)).to.deep.equal(lasting.state)
     expect(await deadLetters(outbox)).to.have.length(1)
     expect((await tokenRequests.list('dead', 10, null)).items).to.have.length(1)
     expect((await tokenRequests.lease(clock(), 10, 20)).map(({ request }) => request)).to.deep.equal([waiting])

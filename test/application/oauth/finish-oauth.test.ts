@@ -72,7 +72,7 @@ describe('FinishOAuth', () => {
   /** Logs `identity` in on a store of users, and returns the id of the user. */
   async function scene() {
     const clock = fixedClock()
-    const { users, oauthStates, outbox } = await deliveryNeeds(clock)
+    const { users, singleUseRecords, outbox } = await deliveryNeeds(clock)
     const keyRing = derivedKeys(goodSecret)
     const limiter = memoryLimiter()
     const vault = providerVault(keyRing.providerTokenKey)
@@ -84,7 +84,15 @@ describe('FinishOAuth', () => {
       async logIn(store: UserStore = users, email = identity.email, own: Own = {}): Promise<string> {
         const { fields = {}, accountId = identity.accountId, ...ofFields } = own
         const acme = { ...provider, identify: async () => ({ ...identity, accountId, email, fields }) }
-        const needed = { oauthStates, limiter, keyRing, clock, newToken, freshLoginSeconds: null, maxOpenJourneys: 10 }
+        const needed = {
+          singleUseRecords,
+          limiter,
+          keyRing,
+          clock,
+          newToken,
+          freshLoginSeconds: null,
+          maxOpenJourneys: 10,
+        }
         const started = new StartOAuth(needed)
         const journey = {
           provider: acme,
@@ -98,7 +106,7 @@ describe('FinishOAuth', () => {
         const needs = {
           users: store,
           changeUser,
-          oauthStates,
+          singleUseRecords,
           limiter,
           keyRing,
           vault,

@@ -1,12 +1,13 @@
 import { expect } from 'chai'
 import { derivedKeys, newToken } from '../../../src/adapters/crypto/derived-keys.ts'
 import { memoryLimiter } from '../../../src/adapters/stores/memory/limiter.ts'
-import { memoryOAuthStates } from '../../../src/adapters/stores/memory/oauth-states.ts'
+import { memorySingleUseRecords } from '../../../src/adapters/stores/memory/single-use-records.ts'
+import { Challenges } from '../../../src/application/factors/challenges.ts'
 import { identityOf } from '../../../src/application/oauth/redeem-return.ts'
-import { keepSingleUse } from '../../../src/application/oauth/single-use-record.ts'
 import { StartOAuth } from '../../../src/application/oauth/start-oauth.ts'
 import type { OAuthProvider } from '../../../src/application/ports/oauth-provider.ts'
 import { LimitReached, Unavailable } from '../../../src/domain/refusal.ts'
+import { aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import { goodSecret } from '../../support/services/settings.ts'
@@ -21,7 +22,7 @@ const provider = {
 function scene(maxOpenJourneys: number) {
   const clock = fixedClock()
   const needs = {
-    oauthStates: memoryOAuthStates(clock),
+    singleUseRecords: memorySingleUseRecords(clock),
     limiter: memoryLimiter(),
     keyRing: derivedKeys(goodSecret),
     clock,
@@ -33,10 +34,11 @@ function scene(maxOpenJourneys: number) {
   return {
     begin: (client: string | null) =>
       start.execute({ provider, by: null, scopes: null, redirectUri: 'https://us.example', returnTo: null, client }),
-    keep: () => {
-      const expiresAt = new Date(clock().getTime() + 60_000)
-      return keepSingleUse(needs, { digest: 'test:', content: {}, share: null, expiresAt })
-    },
+    challenge: () =>
+      new Challenges(needs).open({
+        ...{ user: aUser(), backend: 'cookie', browser: null, methods: ['pwd'] },
+        ...{ requiresVerification: false, client: null },
+      }),
     /** The person cancels at the provider. */
     async cancel(state: string): Promise<void> {
       const arrival = { provider, browserOf: () => null, recognised: () => undefined }
@@ -61,10 +63,10 @@ describe('StartOAuth', () => {
   })
 
   it('leaves a place for users who have shown their password, however many journeys are open', async () => {
-    const { begin, keep } = scene(4)
+    const { begin, challenge } = scene(4)
     for (let at = 1; at <= 4; at += 1) await begin(`192.0.2.${at}`)
     expect(await faultOf(begin(null))).to.be.instanceOf(Unavailable)
-    expect(await faultOf(keep())).to.equal(null)
+    expect(await faultOf(challenge())).to.equal(null)
   })
 
   it('counts only open journeys of a client', async () => {

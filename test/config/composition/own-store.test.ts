@@ -81,7 +81,7 @@ describe('a module of a store of one’s own', () => {
         sessions: { ...${sessionsText}, find: async () => [++opened, tenant, url] },
         limiter: { async add() {}, clear: async () => prepared },
         async prepare() { if (tenant === 'acme' && ++prepared === 1) throw new Error('not yet') },
-        oauthStates: { async put() {}, async take() {}, async sweep() {} },
+        singleUseRecords: { async put() {}, async take() {}, async sweep() {} },
         tokens: { async put() {}, async find() {}, async current() {}, async remove() {}, async removeAllOf() {}, async sweep() {} },
       })`)
     const stores = await openedStores({

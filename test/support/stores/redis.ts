@@ -211,7 +211,7 @@ export function tokensOf({ tokens }: StoreHandle) {
   return tokens
 }
 
-export function oauthStatesOf({ oauthStates }: StoreHandle) {
-  if (oauthStates === undefined) throw new Error('this handle stores no OAuth states')
-  return oauthStates
+export function singleUseRecordsOf({ singleUseRecords }: StoreHandle) {
+  if (singleUseRecords === undefined) throw new Error('this handle stores no single-use records')
+  return singleUseRecords
 }

@@ -1,7 +1,7 @@
 import type { StorePorts } from '../../../src/adapters/stores/store-ports.ts'
 import { emailKey } from '../../../src/domain/email.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
-import { anEvent, anOAuthState, aSession, aToken, aTokenRequest, aUser } from '../../../src/testing/builders.ts'
+import { anEvent, aSession, aSingleUseRecord, aToken, aTokenRequest, aUser } from '../../../src/testing/builders.ts'
 import { eventually } from '../eventually.ts'
 import { inTime } from '../in-time.ts'
 
@@ -18,7 +18,7 @@ export function everyOperation(store: StorePorts): Operations {
     loginTimes,
     sessions,
     tokens,
-    oauthStates,
+    singleUseRecords,
     limiter,
   } = store
   const { userIds, refusedLogins } = store
@@ -26,7 +26,7 @@ export function everyOperation(store: StorePorts): Operations {
   const request = aTokenRequest()
   const token = aToken()
   const session = aSession()
-  const state = anOAuthState()
+  const state = aSingleUseRecord()
   const now = new Date()
   const lease = { sink: 'mail', userId: user.id, leaseId: 'lease', event: anEvent(user), attempts: 1 }
   return {
@@ -103,9 +103,9 @@ export function everyOperation(store: StorePorts): Operations {
       removeToken: () => tokens.remove(token.purpose, token.digest),
       removeAllTokensOf: () => tokens.removeAllOf(token.userId),
     }),
-    ...(oauthStates && {
-      putState: () => oauthStates.put(state, 10),
-      takeState: () => oauthStates.take(state.digest),
+    ...(singleUseRecords && {
+      putState: () => singleUseRecords.put(state, 10),
+      takeState: () => singleUseRecords.take(state.key),
     }),
     ...(limiter && {
       addPoints: () => limiter.add('key', 1, 60),

@@ -1,4 +1,4 @@
-import { oauthStateSeconds } from '../../../application/oauth/journey-share.ts'
+import { openSeconds } from '../../../application/single-use/open-share.ts'
 import type { Cookie } from '../reply.ts'
 import { cookieNames, cookieValue } from '../transports/cookie-header.ts'
 
@@ -38,7 +38,7 @@ export function journeyCookies(isSecure: boolean): JourneyCookies {
     begin(state, value, header) {
       const left = cookieNames(header, prefix)
       const forgotten = left.length < maxJourneys ? [] : left
-      return [...forgotten.map((name) => cookie(name, '', 0)), cookie(nameFor(state), value, oauthStateSeconds)]
+      return [...forgotten.map((name) => cookie(name, '', 0)), cookie(nameFor(state), value, openSeconds)]
     },
     valueOf: (state, header) => cookieValue(header, nameFor(state)),
     end(state) {

@@ -1,6 +1,6 @@
 import type { OAuthPolicy } from '../../../application/oauth/finish-oauth.ts'
+import type { OAuthFlow } from '../../../application/oauth/journey.ts'
 import type { CodeRefused, OAuthProvider, ProviderFailed } from '../../../application/ports/oauth-provider.ts'
-import type { OAuthFlow } from '../../../domain/oauth-state.ts'
 import type { JourneyCookies } from './journey-cookies.ts'
 
 export interface MountedProvider {

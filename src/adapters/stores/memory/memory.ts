@@ -2,10 +2,10 @@ import type { StoreBackend } from '../store-backend.ts'
 import type { StorePorts } from '../store-ports.ts'
 import { memoryExpiringMarks } from './expiring-marks.ts'
 import { memoryLimiter } from './limiter.ts'
-import { memoryOAuthStates } from './oauth-states.ts'
 import { memoryOutbox } from './outbox.ts'
 import { memoryRefusedLogins } from './refused-logins.ts'
 import { memorySessionStore } from './sessions.ts'
+import { memorySingleUseRecords } from './single-use-records.ts'
 import { memoryTenantTexts } from './tenant-texts.ts'
 import { memoryTokenRequests } from './token-requests.ts'
 import { memoryTokenStore } from './tokens.ts'
@@ -46,7 +46,7 @@ function portsOf(clock: () => Date): Required<StorePorts> {
     loginTimes: users,
     sessions: memorySessionStore(clock),
     tokens: memoryTokenStore(clock),
-    oauthStates: memoryOAuthStates(clock),
+    singleUseRecords: memorySingleUseRecords(clock),
     limiter: memoryLimiter(),
     refusedLogins: memoryRefusedLogins(),
   }

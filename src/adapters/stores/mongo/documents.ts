@@ -4,10 +4,10 @@ import { type AccountEvent, haveRoom, maxWaitingEvents } from '../../../domain/e
 import { type Factors, hasFactor, noFactors } from '../../../domain/factors.ts'
 import { noFields, type UserFields } from '../../../domain/fields.ts'
 import type { EventId, IdKind, UserId } from '../../../domain/ids.ts'
-import type { OAuthState } from '../../../domain/oauth-state.ts'
 import type { OneTimeToken, TokenRequest } from '../../../domain/one-time-token.ts'
 import { passwordScheme } from '../../../domain/password.ts'
 import type { Session } from '../../../domain/session.ts'
+import type { SingleUseRecord } from '../../../domain/single-use-record.ts'
 import type { Imported, User } from '../../../domain/user.ts'
 import type { RefusedLoginJson } from '../refused-login-json.ts'
 
@@ -121,7 +121,7 @@ export interface TokenDocument extends Omit<OneTimeToken, 'fact'>, ExpiringDocum
 }
 
 /** `_id` is the digest. */
-export interface OAuthStateDocument extends Omit<OAuthState, 'digest'>, ExpiringDocument {}
+export interface SingleUseDocument extends Omit<SingleUseRecord, 'key'>, ExpiringDocument {}
 
 /** `expiresAt` is the earlier one of the session's two ends. */
 export interface SessionDocument extends Omit<Session, 'digest'>, ExpiringDocument {}

@@ -20,10 +20,10 @@ import { mongoExpiringMarks } from './expiring-marks.ts'
 import { mongoLimiter } from './limiter.ts'
 import { mongoLoginTimes } from './login-times.ts'
 import { knownSchema, migrations, schemaRecord } from './migrations.ts'
-import { mongoOAuthStates } from './oauth-states.ts'
 import { mongoOutbox } from './outbox.ts'
 import { mongoRefusedLogins } from './refused-logins.ts'
 import { mongoSessionStore } from './sessions.ts'
+import { mongoSingleUseRecords } from './single-use-records.ts'
 import { mongoTenantTexts } from './tenant-texts.ts'
 import { mongoTokenRequests } from './token-requests.ts'
 import { mongoTokenStore } from './tokens.ts'
@@ -60,7 +60,7 @@ export const mongoBackend = {
       loginTimes: mongoLoginTimes(connection),
       sessions: mongoSessionStore(connection),
       tokens: mongoTokenStore(connection),
-      oauthStates: mongoOAuthStates(connection),
+      singleUseRecords: mongoSingleUseRecords(connection),
       limiter: mongoLimiter(connection),
       refusedLogins: mongoRefusedLogins(connection),
 

@@ -37,11 +37,11 @@ import {
   migrateSchema,
   schemaVersion,
 } from './migrations/migrations.ts'
-import { postgresOAuthStates } from './oauth-states.ts'
 import { postgresOutbox } from './outbox.ts'
 import { postgresRefusedLogins } from './refused-logins.ts'
 import { rolesOf } from './roles.ts'
 import { postgresSessions } from './sessions.ts'
+import { postgresSingleUseRecords } from './single-use-records.ts'
 import { postgresTenantTexts } from './tenant-texts.ts'
 import { postgresTokenRequests } from './token-requests.ts'
 import { postgresTokens } from './tokens.ts'
@@ -86,7 +86,7 @@ export const postgresBackend = {
       loginTimes: postgresLoginTimes(connection),
       sessions: postgresSessions(connection),
       tokens: postgresTokens(connection),
-      oauthStates: postgresOAuthStates(connection),
+      singleUseRecords: postgresSingleUseRecords(connection),
       limiter: postgresLimiter(connection),
       refusedLogins: postgresRefusedLogins(connection),
 

@@ -15,14 +15,14 @@ import {
 import { type Ask, lackedCommand, lacking, messageOf, redisConnection } from './connection.ts'
 import { redisLimiter } from './limiter.ts'
 import { migrations, schemaRecord } from './migrations.ts'
-import { redisOAuthStates } from './oauth-states.ts'
 import { redisRefusedLogins } from './refused-logins.ts'
 import { redisSessionStore } from './sessions.ts'
+import { redisSingleUseRecords } from './single-use-records.ts'
 import { redisTokenStore } from './tokens.ts'
 
-type Offered = Required<Pick<StorePorts, 'sessions' | 'tokens' | 'oauthStates' | 'limiter' | 'refusedLogins'>>
+type Offered = Required<Pick<StorePorts, 'sessions' | 'tokens' | 'singleUseRecords' | 'limiter' | 'refusedLogins'>>
 
-/** Redis 7.0 or later, or Valkey. It stores sessions, one-time tokens, OAuth states, counters and refused logins, but no users. */
+/** Redis 7.0 or later, or Valkey. It stores sessions, one-time tokens, single-use records, counters and refused logins, but no users. */
 export const redisBackend = {
   kind: 'redis',
   roles: ['sessions', 'tokens'],
@@ -61,7 +61,7 @@ async function openRedis(options: OpenOptions & RedisOptions): Promise<StoreLife
   return {
     sessions: redisSessionStore(ask, prefix, clock),
     tokens: redisTokenStore(ask, prefix, clock),
-    oauthStates: redisOAuthStates(ask, prefix, clock),
+    singleUseRecords: redisSingleUseRecords(ask, prefix, clock),
     limiter: redisLimiter(ask, prefix),
     refusedLogins: redisRefusedLogins(ask, prefix),
 

@@ -1,8 +1,8 @@
 import type { ExpiringMarks } from '../../../application/ports/stores/expiring-marks.ts'
 import type { LoginTimes } from '../../../application/ports/stores/login-times.ts'
-import type { OAuthStateStore } from '../../../application/ports/stores/oauth-state-store.ts'
 import type { Outbox } from '../../../application/ports/stores/outbox.ts'
 import type { SessionStore } from '../../../application/ports/stores/session-store.ts'
+import type { SingleUseRecords } from '../../../application/ports/stores/single-use-records.ts'
 import type { TenantTexts } from '../../../application/ports/stores/tenant-texts.ts'
 import type { TokenRequests } from '../../../application/ports/stores/token-requests.ts'
 import type { TokenStore } from '../../../application/ports/stores/token-store.ts'
@@ -16,7 +16,7 @@ export interface Writes {
   readonly tokenRequests: Omit<TokenRequests, 'list' | 'count'>
   readonly expiringMarks: Required<Pick<ExpiringMarks, 'add' | 'addAll' | 'claim' | 'sweep'>>
   readonly tokens: Pick<TokenStore, 'put' | 'remove' | 'removeAllOf' | 'sweep'>
-  readonly oauthStates: OAuthStateStore
+  readonly singleUseRecords: SingleUseRecords
   readonly sessions: Required<Pick<SessionStore, 'put' | 'putAll' | 'recordUse' | 'remove' | 'removeAllOf' | 'sweep'>>
   readonly tenantTexts: Omit<TenantTexts, 'read'>
   readonly userIds: UserIds
@@ -57,7 +57,7 @@ export const writeMethods: { readonly [S in keyof Writes]: { readonly [M in keyo
   },
   expiringMarks: { add: true, addAll: true, claim: true, sweep: true },
   tokens: { put: true, remove: true, removeAllOf: true, sweep: true },
-  oauthStates: { put: true, take: true, sweep: true },
+  singleUseRecords: { put: true, take: true, sweep: true },
   sessions: { put: true, putAll: true, recordUse: true, remove: true, removeAllOf: true, sweep: true },
   tenantTexts: { exchange: true },
   userIds: { keep: true, kept: true, next: true },

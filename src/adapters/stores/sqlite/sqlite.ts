@@ -82,7 +82,7 @@ export async function openSqlite(
     loginTimes: sqliteLoginTimes(read, writes.loginTimes),
     sessions: sqliteSessions(read, writes.sessions, clock),
     tokens: sqliteTokens(read, writes.tokens, clock),
-    oauthStates: writes.oauthStates,
+    singleUseRecords: writes.singleUseRecords,
     limiter: sqliteLimiter(limits),
     refusedLogins: sqliteRefusedLogins(limits),
     ping: writes.meta.ping,

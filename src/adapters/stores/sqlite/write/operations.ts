@@ -3,9 +3,9 @@ import type { Statements } from '../statements.ts'
 import { expiringMarkWrites } from './expiring-marks.ts'
 import { loginTimeWrites } from './login-times.ts'
 import { metaWrites } from './meta.ts'
-import { oauthStateWrites } from './oauth-states.ts'
 import { outboxWrites } from './outbox.ts'
 import { sessionWrites } from './sessions.ts'
+import { singleUseWrites } from './single-use-records.ts'
 import { tenantTextWrites } from './tenant-texts.ts'
 import { tokenRequestWrites } from './token-requests.ts'
 import { tokenWrites } from './tokens.ts'
@@ -20,7 +20,7 @@ export function operations(sql: Statements): { readonly [S in keyof Writes]: InT
     tokenRequests: tokenRequestWrites(sql),
     expiringMarks: expiringMarkWrites(sql),
     tokens: tokenWrites(sql),
-    oauthStates: oauthStateWrites(sql),
+    singleUseRecords: singleUseWrites(sql),
     sessions: sessionWrites(sql),
     tenantTexts: tenantTextWrites(sql),
     userIds: userIdWrites(sql),

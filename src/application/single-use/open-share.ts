@@ -9,29 +9,29 @@ interface Needs {
   maxOpenJourneys: number
 }
 
-/** The lifetime of a journey and of the counters of open ones. */
-export const oauthStateSeconds = 600
+/** The longest lifetime of a record that works once, and that of the counters of open ones. */
+export const openSeconds = 600
 
 /** The part of `maxOpenJourneys` that one IPv4 address or IPv6 /48 may have open. */
 const part = 1 / 4
 
 /**
- * Counts an open journey of a client, so that no network of clients can fill the store. Throws `LimitReached` if its share is
+ * Counts an open record of a client, so that no network of clients can fill the store. Throws `LimitReached` if its share is
  * used up.
  *
  * @param client `null` if unknown; unknown clients have no share of their own
- * @returns the counter, for the end of the journey
+ * @returns the counter, for the end of the record
  */
 export async function takeShare(needs: Needs, client: string | null): Promise<string | null> {
   if (client === null) return null
   const network = largestNetworkOf(client)
   const counter = `journeys:${needs.keyRing.counterKey(network)}`
-  const { points, expiresIn } = await needs.limiter.add(counter, 1, oauthStateSeconds)
+  const { points, expiresIn } = await needs.limiter.add(counter, 1, openSeconds)
   if (points <= Math.ceil(needs.maxOpenJourneys * part)) return counter
   await giveBackShare(needs, counter)
   throw new LimitReached('security.maxOpenJourneys', expiresIn / 1000, network)
 }
 
 export async function giveBackShare({ limiter }: Pick<Needs, 'limiter'>, counter: string | null): Promise<void> {
-  if (counter !== null) await limiter.add(counter, -1, oauthStateSeconds)
+  if (counter !== null) await limiter.add(counter, -1, openSeconds)
 }
