@@ -17,8 +17,6 @@ export interface Factors {
    * another person. The owner's reset by mail removes them. Absent: it was, or the user has verified it since in a login with them.
    */
   readonly isUnverified?: true
-  /** The `sid` of the login that added the first factor: it has shown both. Absent after an import. */
-  readonly enrolledSid?: string
 }
 
 export interface Totp {

@@ -93,6 +93,8 @@ describe('the pages for a second factor in a browser', () => {
       page = watched.page
       await signIn(email)
       await says('#factor-state', none)
+      const tab = await page.context().newPage()
+      await tab.goto(page.url())
       await page.click('a[data-page-name=factors]')
       await page.locator('#qr').waitFor()
       await page.waitForFunction("document.querySelector('#qr').naturalWidth > 0")
@@ -122,6 +124,9 @@ describe('the pages for a second factor in a browser', () => {
       await page.emulateMedia({ media: 'screen' })
       await page.getByRole('link', { name: kept }).click()
       await says('#factor-state', app)
+      await tab.reload()
+      await tab.locator('#factor-state', { hasText: app }).waitFor() // it has the new cookie, too
+      await tab.close()
 
       late += 30_000
       await signIn(email)

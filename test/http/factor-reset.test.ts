@@ -4,7 +4,7 @@ import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { anAddress, empty, notFound, refused, seen } from '../support/http/answers.ts'
 import { call, goodPassword, logIn, register } from '../support/http/client.ts'
 import { tokenOf } from '../support/scenes/app-sign-in.ts'
-import { challenged, codeOf, type Enrolled, enrolled, prove } from '../support/scenes/factors.ts'
+import { addApp, challenged, codeOf, type Enrolled, enrolled, prove } from '../support/scenes/factors.ts'
 import { resetToken } from '../support/scenes/one-time-tokens.ts'
 import { superuserToken } from '../support/scenes/superuser.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
@@ -135,10 +135,7 @@ describe('a reset of second factors', () => {
     await start(other.id)
     const bearer = await finished(other)
     expect((await call(url, 'DELETE', '/users/me/factors/totp', { bearer })).status).to.equal(204)
-    const anew = await call(url, 'POST', '/users/me/factors/totp', { bearer })
-    const { secret, setup } = anew.body as { secret: string; setup: string } // safe: its use proves it
-    const json = { setup, code: codeOf(secret, now()) }
-    expect((await call(url, 'POST', '/users/me/factors/totp/confirm', { bearer, json })).status).to.equal(200)
+    await addApp(url, { bearer }, now)
     pass(86_400)
     await challenged(url, other.email)
   })

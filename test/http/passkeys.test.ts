@@ -61,11 +61,9 @@ describe('passkeys', () => {
   const somebody = async () => {
     const email = anAddress()
     const { id } = await register(url, email)
-    const bearer = await logIn(url, email)
     const passkey = authenticator()
-    const answer = await add(bearer, passkey)
-    expect(answer.status).to.equal(200)
-    return { id, email, bearer, passkey, answer }
+    const answer = await add(await logIn(url, email), passkey)
+    return { id, email, bearer: tokenOf(answer), passkey, answer }
   }
 
   it('are added with recovery codes, end all other logins, and log in without an address at level 2', async () => {
@@ -73,12 +71,12 @@ describe('passkeys', () => {
     await register(url, email)
     const [other, bearer] = [await logIn(url, email), await logIn(url, email)]
     const passkey = authenticator()
-    const { body } = await add(bearer, passkey)
-    const { recovery_codes, passkey: added } = body as { recovery_codes: string[]; passkey: object } // safe: asserted
+    const answer = await add(bearer, passkey)
+    const { recovery_codes, passkey: added } = answer.body as { recovery_codes: string[]; passkey: object } // safe: asserted
     expect(recovery_codes).to.have.lengthOf(10)
     const listed = { id: passkey.id, name: 'Telephone', added_at: now().toISOString(), domain: 'localhost' }
     expect(added).to.deep.equal(listed)
-    const factors = await call(url, 'GET', '/users/me/factors', { bearer })
+    const factors = await call(url, 'GET', '/users/me/factors', { bearer: tokenOf(answer) })
     expect(factors.body).to.deep.equal({
       totp: null,
       passkeys: [listed],
@@ -86,7 +84,8 @@ describe('passkeys', () => {
       reset_at: null,
       is_required: false,
     })
-    expect((await call(url, 'GET', '/users/me', { bearer: other })).status).to.equal(401)
+    for (const ended of [other, bearer])
+      expect((await call(url, 'GET', '/users/me', { bearer: ended })).status).to.equal(401)
 
     const token = tokenOf(await signIn(passkey))
     expect(decodeJwt(token)).to.deep.include({ amr: ['hwk', 'user', 'mfa'], acr: '2' })
@@ -219,15 +218,15 @@ describe('passkeys', () => {
   it('are refused if another first one was added since they were begun, because they have another handle', async () => {
     const email = anAddress()
     await register(url, email)
-    const bearer = await logIn(url, email)
-    const [first, second] = [await offered(bearer), await offered(bearer)]
-    const send = (options: CreationOptions) => {
+    const before = await logIn(url, email)
+    const [first, second] = [await offered(before), await offered(before)]
+    const send = (bearer: string, options: CreationOptions) => {
       const json = { response: authenticator().create(options) }
       return call(url, 'POST', '/users/me/factors/passkeys', { bearer, json })
     }
-    expect((await send(first)).status).to.equal(200)
-    expect(seen(await send(second))).to.deep.equal(refusedFactor)
-    expect((await send(await offered(bearer))).status).to.equal(200)
+    const bearer = tokenOf(await send(before, first))
+    expect(seen(await send(bearer, second))).to.deep.equal(refusedFactor)
+    expect((await send(bearer, await offered(bearer))).status).to.equal(200)
   })
 
   it('stay beside an authenticator app, whose recovery codes go with the last factor', async () => {

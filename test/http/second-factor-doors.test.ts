@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import { decodeJwt } from 'jose'
-import { refused, seen } from '../support/http/answers.ts'
-import { call, goodPassword, logIn, logInByCookie, register } from '../support/http/client.ts'
+import { anAddress, refused, seen } from '../support/http/answers.ts'
+import { call, goodPassword, logIn, logInByCookie, register, type Sent } from '../support/http/client.ts'
 import { aPerson } from '../support/providers/acme.ts'
 import { AcmeSite } from '../support/providers/acme-site.ts'
-import { appRequest, codeOf as codeOfApp, redeem } from '../support/scenes/app-sign-in.ts'
-import { challenged, codeOf, enrolFactor, enrolled, prove } from '../support/scenes/factors.ts'
+import { appRequest, codeOf as codeOfApp, redeem, tokenOf } from '../support/scenes/app-sign-in.ts'
+import { addApp, challenged, codeOf, enrolFactor, enrolled, prove } from '../support/scenes/factors.ts'
 
 /** The part of an OpenAPI document that tells which operations log somebody in. */
 interface Document {
@@ -19,7 +19,7 @@ interface Reply {
 }
 
 const givesCredential = ({ description, content }: Reply) =>
-  /logged in/i.test(description) || JSON.stringify(content ?? '').includes('BearerToken')
+  /logged in|new credential/i.test(description) || JSON.stringify(content ?? '').includes('BearerToken')
 
 describe('every way to log in', () => {
   let site: AcmeSite
@@ -29,6 +29,7 @@ describe('every way to log in', () => {
       {
         PORTCULLIS_ROUTERS__FACTORS__ENABLED: 'true',
         PORTCULLIS_PAGES__ENABLED: 'true',
+        PORTCULLIS_BACKENDS__JWT__STRATEGY__ALGORITHM: 'EdDSA',
         PORTCULLIS_APPS__NOTES__REDIRECT_URIS: 'https://notes.example/',
         PORTCULLIS_APPS__NOTES__BACKEND: 'jwt',
       },
@@ -52,6 +53,8 @@ describe('every way to log in', () => {
       'POST /auth/jwt/login',
       'POST /auth/jwt/passkey',
       'POST /auth/jwt/second-factor',
+      'POST /users/me/factors/passkeys', // these two renew the credential of a login: see the end of this file
+      'POST /users/me/factors/totp/confirm',
     ])
   })
 
@@ -119,20 +122,49 @@ describe('every way to log in', () => {
     expect((await prove(url, { challenge, code: codeOf(secret, now()) })).status).to.equal(200)
   })
 
-  it('counts the login that has added the factor as one with it, also for an app', async () => {
-    const { url } = site.service
-    const email = 'grace@example.com'
-    await register(url, email)
-    const cookie = await logInByCookie(url, email)
-    const begun = await call(url, 'POST', '/users/me/factors/totp', { cookie })
-    const { secret, setup } = begun.body as { secret: string; setup: string } // safe: its use proves it
+  describe('the login that adds the first factor', () => {
     const now = () => new Date(Date.now() + site.late)
-    const json = { setup, code: codeOf(secret, now()) }
-    expect((await call(url, 'POST', '/users/me/factors/totp/confirm', { cookie, json })).status).to.equal(200)
     const request = appRequest('notes', 'https://notes.example/')
-    const code = await codeOfApp(url, cookie, request)
-    const answer = await redeem(url, code, request)
-    expect(answer.status).to.equal(200)
-    expect(decodeJwt((answer.body as { access_token: string }).access_token).amr).to.include('mfa') // safe: asserted
+    const somebody = async () => (await register(site.service.url, anAddress())).email
+    const status = async (path: string, by: Sent) => (await call(site.service.url, 'GET', path, by)).status
+
+    it('gets a new cookie at level 2, and a copy of the former one ends', async () => {
+      const { url } = site.service
+      const cookie = await logInByCookie(url, await somebody())
+      const early = await codeOfApp(url, cookie, request)
+      const { login } = await addApp(url, { cookie }, now)
+      expect(await status('/users/me', { cookie })).to.equal(401)
+      expect(await status('/users/me?level=2', login)).to.equal(200)
+      const listed = (await call(url, 'GET', '/users/me/sessions', login)).body as object[] // safe: asserted
+      expect(listed).to.have.lengthOf(1)
+      expect(listed[0]).to.deep.include({ is_current: true, methods: ['pwd', 'mfa'], level: 2 })
+      expect((await redeem(url, early, request)).status, 'a code of before').to.equal(400)
+      const code = await codeOfApp(url, login.cookie ?? '', request)
+      expect(decodeJwt(tokenOf(await redeem(url, code, request))).amr).to.include('mfa')
+    })
+
+    for (const [whose, client, begin] of [
+      ['a bearer token', 'jwt', async (email: string) => await logIn(site.service.url, email)],
+      [
+        'the token of an app',
+        'notes',
+        async (email: string) => {
+          const { url } = site.service
+          return tokenOf(await redeem(url, await codeOfApp(url, await logInByCookie(url, email), request), request))
+        },
+      ],
+    ] as const) {
+      it(`gets ${whose} at level 2 with the same sid, and a copy of the former one ends`, async () => {
+        const { url } = site.service
+        const bearer = await begin(await somebody())
+        const { login } = await addApp(url, { bearer }, now)
+        expect(await status('/users/me', { bearer })).to.equal(401)
+        expect(await status('/users/me?level=2', login)).to.equal(200)
+        const { sid, auth_time, jti } = decodeJwt(bearer)
+        const claims = decodeJwt(login.bearer ?? '')
+        expect(claims).to.deep.include({ sid, auth_time, amr: ['pwd', 'mfa'], acr: '2', client_id: client })
+        expect(claims.jti).to.not.equal(jti)
+      })
+    }
   })
 })

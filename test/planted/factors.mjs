@@ -110,11 +110,12 @@ export default [
     only: 'who has one needs a login with it',
   },
   {
-    title: 'every login has shown the factor that one of them has added',
-    file: 'src/application/factors/level.ts',
-    text: 'factors.enrolledSid === sid &&',
-    replacement: 'factors.enrolledSid !== undefined &&',
-    tests: ['test/application/factors/level.test.ts'],
+    title: 'a copy of the cookie that adds the first factor goes on',
+    file: 'src/application/factors/recovery-codes.ts',
+    text: 'isFirst ? endSessions(fresh, now) : fresh',
+    replacement: 'fresh',
+    tests: ['test/http/second-factor-doors.test.ts'],
+    only: 'a copy of the former one ends',
   },
   {
     title: 'no route asks for the second factor that the settings demand',

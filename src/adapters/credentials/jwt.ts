@@ -154,6 +154,8 @@ function credentialOf(claims: Record<string, unknown>, value: string, tenant: st
   if (!isDate(exp) || !isDate(iat) || !isDate(auth_time)) return null
   if (typeof gen !== 'number' || !Number.isSafeInteger(gen) || gen < 0) return null
   if (!isAbsentOrText(jti) || !isAbsentOrText(claims.sid) || !isTexts(amr)) return null
+  const { client_id: app } = claims
+  if (!isAbsentOrText(app)) return null
   const id = jti ?? hash('sha256', value, 'base64url')
   return {
     id,
@@ -162,6 +164,7 @@ function credentialOf(claims: Record<string, unknown>, value: string, tenant: st
     sid: claims.sid ?? id,
     provedAt: new Date(auth_time * 1000),
     methods: amr,
+    ...(app !== undefined && { app }),
     expiresAt: new Date(exp * 1000),
   }
 }

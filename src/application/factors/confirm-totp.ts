@@ -8,6 +8,7 @@ import type { KeyRing } from '../ports/key-ring.ts'
 import { requireRight } from '../rights.ts'
 import { type Authenticated, actorOf, speaksFor } from '../sign-in/authenticate.ts'
 import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
+import { type AddedFactor, addedFactor } from './added-factor.ts'
 import { type SealedSetup, setupBinding } from './begin-totp.ts'
 import { newRecoveryCodes, withFactor } from './recovery-codes.ts'
 
@@ -24,13 +25,9 @@ export class ConfirmTotp {
     this.#needs = needs
   }
 
-  /**
-   * Refuses a wrong code, and a set-up that is expired or of another user. The code is used up.
-   *
-   * @returns the recovery codes, which are shown once; none for a user who has had another factor
-   */
-  async execute(input: RequestFacts & { by: Authenticated; setup: string; code: string }): Promise<readonly string[]> {
-    const { by, setup, code } = input
+  /** Refuses a wrong code, and a set-up that is expired or of another user. The code is used up. */
+  async execute(input: RequestFacts & { by: Authenticated; setup: string; code: string }): Promise<AddedFactor> {
+    const { by, setup, code, traits } = input
     const { changeUser, keyRing, factorCodes, clock } = this.#needs
     const { id } = by.user
     requireRight(this.#needs, by, 'change_factors', by.user)
@@ -46,7 +43,7 @@ export class ConfirmTotp {
     const outcome = await changeUser.execute(id, async (fresh) => {
       if (!(await speaksFor(fresh, by))) throw new Refusal('UNAUTHORIZED')
       if (fresh.factors.totp !== null) throw new Refusal('FACTOR_ALREADY_EXISTS')
-      const one = withFactor(fresh, { totp }, { recovery, sid: by.credential.sid, now })
+      const one = withFactor(fresh, { totp }, { recovery, now })
       isFirst = one.isFirst
       const { user } = one
       const metadata = eventMetadata(this.#needs, input, actorOf(by))
@@ -54,7 +51,7 @@ export class ConfirmTotp {
       return { type: 'replace', user, events: [event] }
     })
     if (outcome.type !== 'changed') throw new Refusal('UNAUTHORIZED')
-    return isFirst ? codes : []
+    return await addedFactor({ user: outcome.user, by, isFirst, codes, traits })
   }
 }
 

@@ -19,18 +19,16 @@ export function newRecoveryCodes({ keyRing, factorCodes }: Needs, id: UserId) {
 
 interface FirstFactor {
   readonly recovery: RecoveryCodes
-  /** The login that adds the factor. */
-  readonly sid: string
   readonly now: Date
 }
 
 /**
  * `fresh` with one more factor, which ends a reset: whoever adds it has shown the present ones. The first factor brings recovery
- * codes, and ends all logins but the one that adds it.
+ * codes, and ends all credentials. The login that adds it gets a new one (`addedFactor`).
  */
-export function withFactor(fresh: User, added: Partial<Factors>, { recovery, sid, now }: FirstFactor) {
+export function withFactor(fresh: User, added: Partial<Factors>, { recovery, now }: FirstFactor) {
   const isFirst = !hasFactor(fresh)
-  const first = { recovery, enrolledSid: sid, ...(!fresh.isVerified && { isUnverified: true as const }) }
+  const first = { recovery, ...(!fresh.isVerified && { isUnverified: true as const }) }
   const factors: Factors = { ...fresh.factors, ...added, resetAt: null, ...(isFirst && first) }
-  return { isFirst, user: withFactors(isFirst ? endSessions(fresh, now, sid) : fresh, factors) }
+  return { isFirst, user: withFactors(isFirst ? endSessions(fresh, now) : fresh, factors) }
 }

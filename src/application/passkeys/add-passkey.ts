@@ -3,6 +3,7 @@ import type { Passkey } from '../../domain/factors.ts'
 import { InvalidInput, Refusal } from '../../domain/refusal.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { eventMetadata, type MetadataNeeds, type RequestFacts } from '../event-metadata.ts'
+import { type AddedFactor, addedFactor } from '../factors/added-factor.ts'
 import { newRecoveryCodes, withFactor } from '../factors/recovery-codes.ts'
 import type { FactorCodes } from '../ports/factor-codes.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
@@ -33,13 +34,11 @@ export class AddPasskey {
   /**
    * Refuses these answers alike: to a challenge that is unknown, used, expired, of another login or of a sign-in; of another origin or
    * domain. It also refuses a passkey that is not discoverable, and an authenticator that has not verified the user.
-   *
-   * @returns the passkey, and the recovery codes if it is the first factor
    */
   async execute(
     input: RequestFacts & { by: Authenticated; response: PasskeyResponse; name: string },
-  ): Promise<{ passkey: Passkey; recoveryCodes: readonly string[] }> {
-    const { by, response, name } = input
+  ): Promise<AddedFactor & { passkey: Passkey }> {
+    const { by, response, name, traits } = input
     const { changeUser, passkeyChallenges, passkeys, clock, noteRpId } = this.#needs
     const { id } = by.user
     requireRight(this.#needs, by, 'change_factors', by.user)
@@ -53,7 +52,7 @@ export class AddPasskey {
     await noteRpId(made.rpId)
     const now = clock()
     const passkey: Passkey = { ...made, name, addedAt: now.getTime() }
-    const codes = newRecoveryCodes(this.#needs, id)
+    const { codes, stored } = newRecoveryCodes(this.#needs, id)
     let isFirst = false
     const outcome = await changeUser.execute(id, async (fresh) => {
       if (!(await speaksFor(fresh, by))) throw new Refusal('UNAUTHORIZED')
@@ -63,13 +62,14 @@ export class AddPasskey {
       const isTaken = present.some((one) => one.id === passkey.id)
       if (isTaken || present.length >= mostPasskeys) throw new Refusal('FACTOR_ALREADY_EXISTS')
       const added = { passkeys: [...present, passkey], passkeyHandle }
-      const one = withFactor(fresh, added, { recovery: codes.stored, sid: by.credential.sid, now })
+      const one = withFactor(fresh, added, { recovery: stored, now })
       isFirst = one.isFirst
       const metadata = eventMetadata(this.#needs, input, actorOf(by))
       const event = updatedEvent(one.user, { factorAdded: 'passkey' }, metadata, { sessionsEnded: isFirst })
       return { type: 'replace', user: one.user, events: [event] }
     })
     if (outcome.type !== 'changed') throw new Refusal('UNAUTHORIZED')
-    return { passkey, recoveryCodes: isFirst ? codes.codes : [] }
+    const added = await addedFactor({ user: outcome.user, by, isFirst, codes, traits })
+    return { passkey, recoveryCodes: added.recoveryCodes, issued: added.issued }
   }
 }

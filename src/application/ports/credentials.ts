@@ -15,6 +15,8 @@ export interface Credential {
   readonly provedAt: Date
   /** How the user was proved; empty if unknown. */
   readonly methods: readonly string[]
+  /** The `client_id` of a JWT: the app that redeemed a code for it, or the backend. Absent without one. */
+  readonly app?: string
   readonly expiresAt: Date
 }
 

@@ -1,6 +1,5 @@
 import { type Actor, type ActorWithoutLogin, person } from '../../domain/actor.ts'
 import { isAlive, mayBeEnded, type User } from '../../domain/user.ts'
-import { provedMethods } from '../factors/level.ts'
 import type { Credential, Credentials } from '../ports/credentials.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 
@@ -65,8 +64,7 @@ export class Authenticate {
       if (credential === null) continue
       const user = await this.#users.find(credential.userId)
       if (user === null || !(await speaksFor(user, { credential, backend }))) continue
-      const methods = provedMethods(user, credential)
-      return { user, credential: methods === credential.methods ? credential : { ...credential, methods }, backend }
+      return { user, credential, backend }
     }
     return null
   }

@@ -93,7 +93,7 @@ export interface Granted {
 }
 
 /**
- * Every way to log in ends here after it has proved the user, and no other place issues credentials.
+ * Every way to log in ends here after it has proved the user. Only `addedFactor` issues credentials, too.
  *
  * Issues one if the user may log in through this backend and has no second factor, has shown it, or trusts the browser. Then it records
  * the time of the login, and writes the login's events that have a handler. It only warns if the time is not recorded or the queue

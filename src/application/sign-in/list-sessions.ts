@@ -1,7 +1,6 @@
 import { levelOf } from '../../domain/factors.ts'
 import type { ClientTraits } from '../../domain/session.ts'
 import { isAlive, type User } from '../../domain/user.ts'
-import { provedMethods } from '../factors/level.ts'
 import type { SessionStore } from '../ports/stores/session-store.ts'
 import { requireRight } from '../rights.ts'
 import type { By } from './authenticate.ts'
@@ -45,9 +44,8 @@ export class ListSessions {
     const alive = sessions.filter((session) => isAlive(target, session))
     const current = by.type === undefined ? by.credential.id : null
     return alive.map((session) => {
-      const { digest: id, createdAt, seenAt, network, browser, system } = session
+      const { digest: id, createdAt, seenAt, methods, network, browser, system } = session
       const traits = { network, browser, system }
-      const methods = provedMethods(target, session)
       return {
         id,
         createdAt,

@@ -29,7 +29,7 @@ const byId = (one: User, other: User): number => one.id.length - other.id.length
 export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
   on('gives back every field of a user as it was inserted', async ({ store: { users }, second }) => {
     for (const user of [
-      aUser({ isSuperuser: true, factors: { ...someFactors(), enrolledSid: 'sid', isUnverified: true } }),
+      aUser({ isSuperuser: true, factors: { ...someFactors(), isUnverified: true } }),
       aUser({ isSuperuser: false, isVerified: false, ...inactive() }),
       aUser({ passwordHash: null, sessions: { generation: 0, keptSid: null }, endedUntil: null, imported: null }),
     ]) {

@@ -6,7 +6,7 @@ describe('a further factor', () => {
   it('ends a reset, which would remove it, and keeps the recovery codes', () => {
     const { passkeys, ...others } = someFactors()
     const before = aUser({ factors: { ...others, passkeys: [], resetAt: Date.now() + 1000 } })
-    const first = { recovery: { sealedKey: 'new', digests: [] }, sid: 'another', now: new Date() }
+    const first = { recovery: { sealedKey: 'new', digests: [] }, now: new Date() }
     const { isFirst, user } = withFactor(before, { passkeys }, first)
     expect(isFirst).to.equal(false)
     expect(user.factors).to.deep.equal({ ...others, passkeys, resetAt: null })

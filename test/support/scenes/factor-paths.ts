@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { AddedFactor } from '../../../src/application/factors/added-factor.ts'
 import { mustAskFactor } from '../../../src/application/factors/level.ts'
 import { issueToken } from '../../../src/application/one-time-tokens/issue-token.ts'
 import { findRedeemable } from '../../../src/application/one-time-tokens/redeem-token.ts'
@@ -33,7 +34,6 @@ interface Held {
   readonly by: Role
   readonly backend: Backend
   readonly value: string
-  readonly sid: string
   readonly level: 1 | 2
   readonly provedAt: number
 }
@@ -83,8 +83,6 @@ export class FactorWorld {
   readonly #links: Link[] = []
   #challenges: Challenge[] = []
   #setup: { readonly by: Role; readonly secret: string; readonly setup: string; readonly at: number } | null = null
-  /** The login that has added the factor. It stays, with the level that it had. */
-  #enrolledBy: string | null = null
   /** Whether the act may end a factor, and whether it may add one to others. */
   #mayRemove = false
   #mayAdd = false
@@ -413,13 +411,13 @@ export class FactorWorld {
     }
     if (by === 'victim') this.#device = result.device ?? this.#device
     const { value, credential } = result.issued
-    const { sid, provedAt } = credential
+    const { provedAt } = credential
     const level = levelOf(credential)
     const user = await this.#user()
     const isOfUser = user !== null && credential.userId === user.id
     if (isOfUser && by === 'attacker' && mustAskFactor(user, credential))
       throw new Error('a credential was given without the factor')
-    if (isOfUser) this.#held.push({ by, backend, value, sid, level, provedAt: provedAt.getTime() })
+    if (isOfUser) this.#held.push({ by, backend, value, level, provedAt: provedAt.getTime() })
   }
 
   async #answer(by: Role, method: 'totp' | 'recovery_code'): Promise<boolean> {
@@ -460,7 +458,7 @@ export class FactorWorld {
     const { secret, setup } = begun
     return await this.#withLogins(by, async (login) => {
       const proof = { setup, code: this.#nextCode(secret), requestId: this.#requestId }
-      await this.#keepCodes(by, login, await this.#site.confirmTotp.execute({ by: login, ...proof }))
+      await this.#keepAdded(by, login, await this.#site.confirmTotp.execute({ by: login, ...proof }))
       this.#secrets[by] = secret
       this.#secrets[by === 'victim' ? 'attacker' : 'victim'] = ''
     })
@@ -472,8 +470,7 @@ export class FactorWorld {
     const created = authenticator.create({ challenge, rp: { id: rpId }, user: { id: handle } })
     const response = created as PasskeyResponse // safe: it is what browsers send
     const added = { by: login, response, name: by, requestId: this.#requestId }
-    const { recoveryCodes } = await this.#site.addPasskey.execute(added)
-    await this.#keepCodes(by, login, recoveryCodes)
+    await this.#keepAdded(by, login, await this.#site.addPasskey.execute(added))
     this.#authenticators[by] = authenticator
   }
 
@@ -489,12 +486,16 @@ export class FactorWorld {
     return true
   }
 
-  /** After a login has added a factor. The first one brings codes. */
-  async #keepCodes(by: Role, login: Authenticated, codes: readonly string[]): Promise<void> {
-    this.#mayAdd = levelOf(login.credential) === 2
-    if (codes.length === 0) return
-    this.#enrolledBy = login.credential.sid
-    await this.#renewCodes(by, codes)
+  /** After a login has added a factor. The first one brings codes, and a new credential of the same login. */
+  async #keepAdded(by: Role, login: Authenticated, { recoveryCodes, issued }: AddedFactor): Promise<void> {
+    const { backend, credential } = login
+    this.#mayAdd = levelOf(credential) === 2
+    if (issued === null) return
+    const { value } = issued
+    const { sid, provedAt } = issued.credential
+    if (sid !== credential.sid || levelOf(issued.credential) < 2) throw new Error('the login has not risen')
+    this.#held.push({ by, backend, value, level: 2, provedAt: provedAt.getTime() })
+    await this.#renewCodes(by, recoveryCodes)
   }
 
   async #renewCodes(by: Role, codes: readonly string[]): Promise<void> {
@@ -546,7 +547,7 @@ export class FactorWorld {
     if (isAdded && !this.#mayAdd) throw new Error('another factor is there')
     if (present.length === 0) return
     for (const one of this.#held) {
-      const isWeak = one.level === 1 && one.by === 'attacker' && one.sid !== this.#enrolledBy
+      const isWeak = one.level === 1 && (one.by === 'attacker' || former.length === 0)
       if (isWeak && (await this.#site.authenticate.execute([one])))
         throw new Error(`after "${act}" a login of level 1 is valid`)
     }
@@ -562,8 +563,7 @@ export class FactorWorld {
     const held: string[] = []
     for (const one of this.#held) {
       const isValid = (await authenticate.execute([one])) !== null
-      const enrolled = one.sid === this.#enrolledBy ? 'enrolled' : ''
-      if (isValid) held.push([one.by, one.backend.name, one.level, age(one.provedAt), enrolled].join())
+      if (isValid) held.push([one.by, one.backend.name, one.level, age(one.provedAt)].join())
     }
     const links: string[] = []
     for (const { purpose, token } of this.#links) {

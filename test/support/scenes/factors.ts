@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { expect } from 'chai'
-import { type Answer, call, goodPassword, logIn, register } from '../http/client.ts'
+import { type Answer, call, goodPassword, logIn, register, type Sent } from '../http/client.ts'
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
@@ -19,7 +19,7 @@ export interface Enrolled {
   readonly email: string
   readonly secret: string
   readonly recoveryCodes: readonly string[]
-  /** The bearer token of the login that has added the factor. It counts as proved by both factors. */
+  /** The bearer token that the login has since it added the factor. It counts as proved by both factors. */
   readonly bearer: string
 }
 
@@ -31,15 +31,29 @@ export async function enrolled(url: string, email: string, now: () => Date): Pro
 
 /** The same for a user who is there. */
 export async function enrolFactor(url: string, email: string, now: () => Date): Promise<Enrolled> {
-  const bearer = await logIn(url, email)
-  const begun = await call(url, 'POST', '/users/me/factors/totp', { bearer })
+  const { login, ...added } = await addApp(url, { bearer: await logIn(url, email) }, now)
+  return { email, bearer: login.bearer ?? '', ...added }
+}
+
+type Login = Pick<Sent, 'bearer' | 'cookie'>
+
+/** Adds an authenticator app as the first factor. Its first code is used up, and the login has a new credential. */
+export async function addApp(url: string, by: Login, now: () => Date) {
+  const begun = await call(url, 'POST', '/users/me/factors/totp', by)
   expect(begun.status).to.equal(200)
   const { secret, setup } = begun.body as { secret: string; setup: string } // safe: its use proves it
   const json = { setup, code: codeOf(secret, now()) }
-  const added = await call(url, 'POST', '/users/me/factors/totp/confirm', { bearer, json })
+  const added = await call(url, 'POST', '/users/me/factors/totp/confirm', { ...by, json })
   expect(added.status).to.equal(200)
   const { recovery_codes: recoveryCodes } = added.body as { recovery_codes: string[] } // safe: its use proves it
-  return { email, secret, recoveryCodes, bearer }
+  return { secret, recoveryCodes, login: loginAfter(added) }
+}
+
+/** The login of the request that added the first factor. */
+export function loginAfter({ body, headers }: Answer): Login {
+  const { access_token: bearer } = body as { access_token?: string } // safe: it is absent from other answers
+  const [cookie = ''] = (headers.getSetCookie()[0] ?? '').split(';')
+  return bearer === undefined ? { cookie } : { bearer }
 }
 
 interface Challenged {

@@ -11,7 +11,8 @@ import type { User } from '../../../domain/user.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { routes } from '../routes.ts'
 import { text, VerifyBody } from '../schemas.ts'
-import { level, PasskeySchema, type PasskeyUse, passkeyBody, passkeyEndpoints } from './passkeys.ts'
+import { renewed, renewedToken, transportOf } from '../transports/http-backend.ts'
+import { addedFirst, level, PasskeySchema, type PasskeyUse, passkeyBody, passkeyEndpoints } from './passkeys.ts'
 import { target } from './sessions.ts'
 
 export interface Use extends PasskeyUse {
@@ -71,9 +72,11 @@ const ConfirmBody = Type.Object(
   { title: 'TotpConfirmation' },
 )
 
-const CodesSchema = Type.Object(
-  { recovery_codes: Type.Array(Type.String(), { description: 'Each works once. They are shown only here' }) },
-  { title: 'RecoveryCodes', additionalProperties: false },
+const recovery_codes = Type.Array(Type.String(), { description: 'Each works once. They are shown only here' })
+const CodesSchema = Type.Object({ recovery_codes }, { title: 'RecoveryCodes', additionalProperties: false })
+const AddedSchema = Type.Object(
+  { recovery_codes, ...renewedToken },
+  { title: 'AddedTotp', additionalProperties: false },
 )
 
 const factorsBody = ({ factors: { totp, passkeys, recovery, resetAt } }: User, isRequired: boolean) => ({
@@ -113,11 +116,12 @@ export const factorsRouter: Router<Use> = {
       isBeforeFactor: true,
       summary: 'Add the authenticator app by its first code, and end all other logins',
       body: ConfirmBody,
-      replies: { 200: { description: 'Added', body: CodesSchema } },
+      replies: { 200: { description: addedFirst, body: AddedSchema } },
       refusals: ['SECOND_FACTOR_REFUSED', 'FACTOR_ALREADY_EXISTS', ...level],
-      async handle({ by, body: { setup, code }, request }, { confirmTotp }: Use) {
-        const recovery_codes = await confirmTotp.execute({ by, setup, code, ...request })
-        return { status: 200, body: { recovery_codes } }
+      async handle({ by, body: { setup, code }, request }, { confirmTotp, backends }: Use) {
+        const added = await confirmTotp.execute({ by, setup, code, ...request })
+        const { members, cookies } = renewed(added, transportOf(by, backends))
+        return { status: 200, body: { recovery_codes: added.recoveryCodes, ...members }, cookies }
       },
     }),
     endpoint(routes.factors.removeTotp, {

@@ -2,7 +2,7 @@ import type { DeleteUser } from '../../../application/accounts/delete-user.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { routes } from '../routes.ts'
 import type { DeviceCookie } from '../transports/device-cookie.ts'
-import type { HttpBackend } from '../transports/http-backend.ts'
+import { type HttpBackend, transportOf } from '../transports/http-backend.ts'
 
 interface Use {
   deleteUser: DeleteUser
@@ -21,7 +21,7 @@ export const ownDeletionRouter: Router<Use> = {
       refusals: ['DELETE_USER_REFUSED', 'LAST_SUPERUSER', 'FRESH_LOGIN_REQUIRED', 'SECOND_FACTOR_REQUIRED'],
       async handle({ by, request }, { deleteUser, backends, deviceCookie }: Use) {
         await deleteUser.execute({ by, target: by.user, ...request })
-        const { cookies = [] } = backends.find(({ name }) => name === by.backend.name)?.transport.clear() ?? {}
+        const { cookies = [] } = transportOf(by, backends)?.clear() ?? {}
         return { status: 204, cookies: [...cookies, deviceCookie.removal(by.user.email, request.caller.device)] }
       },
     }),

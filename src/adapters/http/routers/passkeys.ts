@@ -7,12 +7,14 @@ import type { Passkey } from '../../../domain/factors.ts'
 import type { ClientTraits } from '../../../domain/session.ts'
 import { type Endpoint, endpoint } from '../endpoint.ts'
 import { routes } from '../routes.ts'
+import { type HttpBackend, renewed, renewedToken, transportOf } from '../transports/http-backend.ts'
 import { passkeyAnswer, passkeyMilliseconds } from './passkey-answer.ts'
 
 export interface PasskeyUse {
   beginPasskey: BeginPasskey
   addPasskey: AddPasskey
   changePasskey: ChangePasskey
+  backends: readonly HttpBackend[]
   /** The name of the service, for the dialogs of browsers. */
   serviceName: string
 }
@@ -76,6 +78,8 @@ const passkeyId = Type.String({ pattern: '^[A-Za-z0-9_-]{1,2048}$' })
 /** The refusals of a change of the own factors. */
 export const level = ['SECOND_FACTOR_REQUIRED', 'FRESH_LOGIN_REQUIRED'] as const
 
+export const addedFirst = 'Added. The first factor gives this login a new credential: a cookie, or `access_token`'
+
 /** The passkeys of the own account. */
 export const passkeyEndpoints: readonly Endpoint<PasskeyUse>[] = [
   endpoint(routes.factors.beginPasskey, {
@@ -108,21 +112,24 @@ export const passkeyEndpoints: readonly Endpoint<PasskeyUse>[] = [
     body: PasskeyBody,
     replies: {
       200: {
-        description: 'Added',
+        description: addedFirst,
         body: Type.Object(
           {
             passkey: PasskeySchema,
             recovery_codes: Type.Array(Type.String(), { description: 'With the first factor' }),
+            ...renewedToken,
           },
           { title: 'AddedPasskey', additionalProperties: false },
         ),
       },
     },
     refusals: ['SECOND_FACTOR_REFUSED', 'FACTOR_ALREADY_EXISTS', ...level],
-    async handle({ by, body, request }, { addPasskey }: PasskeyUse) {
+    async handle({ by, body, request }, { addPasskey, backends }: PasskeyUse) {
       const { response, name = usualName(request.traits) } = body
       const added = await addPasskey.execute({ by, response, name, ...request })
-      return { status: 200, body: { passkey: passkeyBody(added.passkey), recovery_codes: added.recoveryCodes } }
+      const { members, cookies } = renewed(added, transportOf(by, backends))
+      const { passkey, recoveryCodes: recovery_codes } = added
+      return { status: 200, body: { passkey: passkeyBody(passkey), recovery_codes, ...members }, cookies }
     },
   }),
   endpoint(routes.factors.renamePasskey, {

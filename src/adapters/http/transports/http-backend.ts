@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Backend, CandidateCredential } from '../../../application/sign-in/authenticate.ts'
+import { Type } from 'typebox'
+import type { AddedFactor } from '../../../application/factors/added-factor.ts'
+import type { Authenticated, Backend, CandidateCredential } from '../../../application/sign-in/authenticate.ts'
 import type { LoginResult } from '../../../application/sign-in/complete-login.ts'
 import { Refusal, type RefusalCode, Unavailable } from '../../../domain/refusal.ts'
 import { isAppOrigin } from '../../../lib/origins.ts'
@@ -39,6 +41,26 @@ export function loginReply({ transport }: HttpBackend, result: LoginResult, answ
   }
   const reply = transport.deliver(result)
   return deviceCookie === null || result.device === null ? reply : deviceCookie.give(reply, result.device)
+}
+
+export function transportOf({ backend }: Authenticated, backends: readonly HttpBackend[]): Transport | undefined {
+  return backends.find(({ name }) => name === backend.name)?.transport
+}
+
+/** The new credential of the login that has added the first factor, for the answer: members of its body, or cookies. */
+export function renewed({ issued }: AddedFactor, transport: Transport | undefined) {
+  const { body = {}, cookies = [] } = (issued && transport?.deliver({ issued })) ?? {}
+  return { members: body, cookies }
+}
+
+/** The body of such an answer. */
+export const renewedToken = {
+  access_token: Type.Optional(
+    Type.String({
+      description: 'With the first factor, at a backend with bearer tokens: replaces the token of the request',
+    }),
+  ),
+  token_type: Type.Optional(Type.Literal('bearer')),
 }
 
 export const secondFactorRequired: RefusalCode = 'LOGIN_SECOND_FACTOR_REQUIRED'

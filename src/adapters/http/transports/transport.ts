@@ -6,7 +6,7 @@ import type { Reply } from '../reply.ts'
 export interface Transport {
   /** The credential of a request; `null` for none, or more than one. */
   read(headers: IncomingHttpHeaders): string | null
-  deliver(granted: Granted): Reply
+  deliver(granted: Pick<Granted, 'issued'>): Reply & { readonly body?: object }
   clear(): Reply
   /** Whether browsers send the credential by themselves, so that pages of other origins can use it. */
   readonly isAmbient: boolean
