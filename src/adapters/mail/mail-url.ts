@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { percentDecoded } from '../../lib/percent-decoded.ts'
+import { percentDecoded, percentHint } from '../../lib/percent-decoded.ts'
 
 export interface SmtpServer {
   readonly kind: 'smtp'
@@ -27,9 +27,7 @@ export function parseMailUrl(text: string): MailUrl | { readonly objection: stri
   if (text === 'mailbox:') return { kind: 'mailbox' }
   if (text === 'off') return { kind: 'off' }
   if (!URL.canParse(text)) {
-    const hint = /^smtps?:/i.test(text)
-      ? '; write special characters of the password as in URLs: @ as %40, # as %23'
-      : ''
+    const hint = /^smtps?:/i.test(text) ? `; ${percentHint}` : ''
     return { objection: `must be ${mailUrlForms}${hint}` }
   }
   const url = new URL(text)
@@ -50,7 +48,7 @@ function smtpOf(url: URL): SmtpServer | { objection: string } {
   const { protocol, hostname, port, username, password, pathname, search, hash } = url
   if (hostname === '') return { objection: 'must name a host: smtp://host:587' }
   if (!/^\/?$/.test(pathname) || search !== '' || hash !== '') {
-    return { objection: 'must end after the port; in a user or password, write / as %2F, ? as %3F and # as %23' }
+    return { objection: `must end after the port; ${percentHint}` }
   }
   const isTlsFirst = protocol === 'smtps:'
   const number = port === '' ? (isTlsFirst ? submissionsPort : submissionPort) : Number(port)
@@ -61,7 +59,7 @@ function smtpOf(url: URL): SmtpServer | { objection: string } {
   if ((username === '') !== (password === '')) return { objection: 'must have a user and a password, or neither' }
   const [host, user, secret] = [hostname.replace(/^\[|\]$/g, ''), username, password].map(percentDecoded)
   if (host == null || user == null || secret == null) {
-    return { objection: 'has a % that begins no code; in a user or password, write % as %25' }
+    return { objection: `has a % that begins no code; ${percentHint}` }
   }
   return { kind: 'smtp', host, port: number, isTlsFirst, login: user === '' ? null : { user, password: secret } }
 }

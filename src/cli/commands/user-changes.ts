@@ -10,6 +10,7 @@ import { type ExitCode, printed, remark, warn } from '../output.ts'
 import { documentOf, type OneUser, withUser } from './one-user.ts'
 
 const by = { type: 'command' } as const
+const exampleTime = 'such as 2030-01-31T12:00:00Z'
 
 /** The options of a command that may take away the rights of a superuser. */
 interface Forcible extends OneUser {
@@ -27,7 +28,11 @@ export async function disableUser(
   options: Forcible & { readonly reason?: string; readonly until?: string },
 ): Promise<ExitCode> {
   const { reason, until: time } = options
-  const until = time === undefined ? undefined : new Date(isTime(time) ? time : Number.NaN)
+  if (time !== undefined && !isTime(time)) {
+    warn(`--until takes a time with its zone, ${exampleTime}`)
+    return 2
+  }
+  const until = time === undefined ? undefined : new Date(time)
   const textOf = (user: User, former: User): string => {
     const isSame = former.inactiveUntil?.getTime() === user.inactiveUntil?.getTime()
     const isNew = former.isActive || !isSame || former.inactiveReason !== user.inactiveReason
@@ -41,8 +46,7 @@ export async function disableUser(
     return await change(options, { isActive: false, reason, until }, textOf)
   } catch (thrown) {
     if (!(thrown instanceof InvalidInput)) throw thrown
-    const example = thrown.field === 'until' ? '. It takes a time such as 2030-01-31T12:00:00Z' : ''
-    warn(`--${thrown.field} ${thrown.problem}${example}`)
+    warn(`--${thrown.field} ${thrown.problem}${thrown.field === 'until' ? `. It takes a time ${exampleTime}` : ''}`)
     return 2
   }
 }

@@ -1,4 +1,5 @@
 import type { OutboundProxy } from '../../adapters/oauth/proxy.ts'
+import { percentHint } from '../../lib/percent-decoded.ts'
 import { settingsFault } from '../settings/schema/fault.ts'
 import type { Environment } from '../settings/sources/environment.ts'
 
@@ -14,7 +15,8 @@ export function outboundProxy(env: Environment): OutboundProxy | null {
   const address = text.includes('://') ? text : `http://${text}`
   const url = URL.canParse(address) ? new URL(address) : null
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    throw settingsFault(name, 'must be the address of a proxy: http://host:port or https://host:port')
+    const hint = url === null && text.includes('@') ? `; ${percentHint}` : ''
+    throw settingsFault(name, `must be the address of a proxy: http://host:port or https://host:port${hint}`)
   }
   return { url, exceptions: (given('NO_PROXY') ?? '').split(/[\s,]+/).filter((one) => one !== '') }
 }

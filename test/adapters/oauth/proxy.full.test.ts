@@ -162,5 +162,7 @@ describe('requests to providers through a proxy', () => {
     for (const HTTPS_PROXY of ['socks5://proxy.internal:1080', 'http://']) {
       expect(() => outboundProxy({ HTTPS_PROXY })).to.throw('HTTPS_PROXY: must be the address of a proxy')
     }
+    const unencoded = () => outboundProxy({ HTTPS_PROXY: 'http://ada:pass/word@proxy.internal:3128' })
+    expect(unencoded).to.throw('must be the address of a proxy').with.property('message').that.includes('/ as %2F')
   })
 })
