@@ -1,5 +1,5 @@
 // npm start: installs and builds missing parts, then serves in this process, so that signals reach it.
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -9,9 +9,10 @@ process.env.UV_THREADPOOL_SIZE ??= `${Math.max(4, availableParallelism() + 2)}` 
 requireNode()
 install()
 await build()
-// For a first try. A settings file decides by itself.
-const hasFile = process.env.PORTCULLIS_CONFIG || process.argv.length > 2 || existsSync('portcullis.config.json')
-if (!hasFile) process.env.PORTCULLIS_ROUTERS__FACTORS__ENABLED ??= 'true'
+// For a first try, also when a settings file comes later: who has a factor by then could not log in without. The file may decide.
+const file = process.env.PORTCULLIS_CONFIG || 'portcullis.config.json'
+const decides = process.argv.length > 2 || (existsSync(file) && readFileSync(file, 'utf8').includes('"factors"'))
+if (!decides) process.env.PORTCULLIS_ROUTERS__FACTORS__ENABLED ??= 'true'
 enableCompileCache?.(join(root, 'dist', '.compile-cache')) // as in src/cli/portcullis.ts
 process.on('SIGHUP', () => {}) // the service handles it before it reads the settings
 const { main } = await import(new URL('../dist/main.js', import.meta.url))

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { call } from './support/http/client.ts'
 import { type Command, environmentOf, startCommand, workingCopy } from './support/process/commands.ts'
@@ -115,7 +117,7 @@ describe('npm start', () => {
     return code
   }
 
-  it('keeps its users after a SIGTERM to npm', async () => {
+  it('keeps its users, and their second factors when a settings file comes, after a SIGTERM to npm', async () => {
     const folder = workingCopy()
     const body = { email: 'ada@example.com', password: 'tide-lamp-quartz' }
 
@@ -124,15 +126,20 @@ describe('npm start', () => {
     const code = await ending(first.service, () => first.service.kill('SIGTERM'))
     expect(code).to.equal(0)
 
+    writeFileSync(join(folder, 'portcullis.config.json'), '{ "users": { "fields": { "plan": { "type": "string" } } } }')
     const second = await npmStart(folder)
+    expect((await call(second.url, 'GET', '/users/me/factors')).status).to.equal(401)
     const form = { username: body.email, password: body.password }
     expect((await call(second.url, 'POST', '/auth/jwt/login', { form })).status).to.equal(200)
     second.service.killGroup('SIGTERM')
     expect(await second.service.ended).to.equal(0)
   })
 
-  it('stops in order at Ctrl-C, although the service gets the signal twice', async () => {
-    const { service, url } = await npmStart(workingCopy())
+  it('stops in order at Ctrl-C, although the service gets the signal twice, without factors where the file says so', async () => {
+    const folder = workingCopy()
+    writeFileSync(join(folder, 'portcullis.config.json'), '{ "routers": { "factors": { "enabled": false } } }')
+    const { service, url } = await npmStart(folder)
+    expect((await call(url, 'GET', '/users/me/factors')).status).to.equal(404)
     const code = await ending(service, () => service.killGroup('SIGINT'))
     expect(code).to.equal(0)
     expect(
