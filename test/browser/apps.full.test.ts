@@ -127,7 +127,7 @@ if (location.pathname === '/callback') {
   it('gives curl a token by the lines of the page', async () => {
     await register(service.url, 'curl@example.com', 'tide-lamp-quartz')
     const lines = theBlock(blocks, 'bash', 'curl')
-      .replace('http://localhost:8000', service.url)
+      .replace('http://localhost:3000', service.url)
       .replace('ada@example.com', 'curl@example.com')
     const { stdout } = await promisify(execFile)('bash', ['-euc', lines], { cwd: scratchFolder() })
     const { access_token } = JSON.parse(stdout) as { access_token: string } // safe: its use proves it

@@ -56,7 +56,7 @@ describe('the console', () => {
     const start = await fetch(url, { headers: { Connection: 'keep-alive' } })
     expect(await start.text())
       .to.include('href="/admin"')
-      .and.include('superuser create')
+      .and.include('npx --no-install portcullis superuser create --email ADDRESS')
   })
 
   it('names the command for a first superuser only on a developer’s machine without one', async () => {

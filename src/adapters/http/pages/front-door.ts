@@ -44,7 +44,7 @@ function changePassword(publicUrl: string): Endpoint<unknown> {
 }
 
 function startPage(base: string, { account, development }: FrontDoor): string {
-  const entry = (href: string, title: string, text: string): Html =>
+  const entry = (href: string, title: string, text: string | Html): Html =>
     html`<li><a href="${href}">${title}</a><p class="hint">${text}</p></li>`
   const head = {
     title: 'Portcullis',
@@ -70,7 +70,7 @@ ${[
     ? entry(
         `${base}/admin`,
         'Console',
-        'For superusers: find a person, see why, act. The command `portcullis superuser create` makes the first one.',
+        html`For superusers: find people, see why they cannot log in, and help them. The first one: <code>npx --no-install portcullis superuser create --email ADDRESS</code>`,
       )
     : null,
   development?.docs ? entry(development.docs, 'Docs', 'Every route, with a form to call it.') : null,
