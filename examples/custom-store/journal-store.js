@@ -197,7 +197,7 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
       async findByOAuthAccount(provider, accountId) {
         return byAccount.get(accountKey({ provider, accountId })) ?? null
       },
-      async findByField(field, key) {
+      async findByKey(field, key) {
         return byField.get(fieldKey(field, key)) ?? null
       },
       async insert(user, events) {

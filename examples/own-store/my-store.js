@@ -40,7 +40,7 @@ export class Users {
   }
 
   /** @param {string} field @param {string} key */
-  async findByField(field, key) {
+  async findByKey(field, key) {
     return this.#all().find(({ fields }) => fields.keys[field] === key) ?? null
   }
 

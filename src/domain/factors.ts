@@ -1,4 +1,4 @@
-import type { UserFields } from './fields.ts'
+import { passkeyKeyName, type UserFields } from './fields.ts'
 import type { UserId } from './ids.ts'
 
 /** The second factors of a user: proofs beside the password or the account at a provider. */
@@ -89,17 +89,14 @@ export function codesRefusedUntil({ lastStep }: Pick<Totp, 'lastStep'>, now: Dat
   return ofLast - now.getTime() > totpSeconds * 1000 ? new Date(ofLast) : null
 }
 
-/** The name of `Factors.passkeyHandle` among the keys by which users are found. No field can have it. */
-export const passkeyHandleKey = ':passkey'
-
 /** `user` with these factors, found by the handle of its passkeys. */
 export function withFactors<Owner extends { readonly factors: Factors; readonly fields: UserFields }>(
   user: Owner,
   factors: Factors,
 ): Owner {
-  const { [passkeyHandleKey]: _, ...others } = user.fields.keys
+  const { [passkeyKeyName]: _, ...others } = user.fields.keys
   const { passkeyHandle: handle } = factors
-  const keys = handle === undefined ? others : { ...others, [passkeyHandleKey]: handle }
+  const keys = handle === undefined ? others : { ...others, [passkeyKeyName]: handle }
   return { ...user, factors, fields: { ...user.fields, keys } }
 }
 

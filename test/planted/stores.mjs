@@ -63,8 +63,8 @@ export default [
   {
     title: 'MongoDB links one account to two users',
     file: 'src/adapters/stores/unique-keys.ts',
-    text: 'return [emailUniqueKey(emailKey(user.email)), ...accounts, ...fields]',
-    replacement: 'return [emailUniqueKey(emailKey(user.email)), ...fields]',
+    text: 'return [emailUniqueKey(emailKey(user.email)), ...accounts, ...named]',
+    replacement: 'return [emailUniqueKey(emailKey(user.email)), ...named]',
     tests: ['test/adapters/stores.test.ts'],
     only: 'the MongoDB store',
   },

@@ -22,7 +22,7 @@ export function presentUsers(users: UserStore, { fieldRules, clock }: Present): 
     find: async (id) => found(await users.find(id)),
     findByEmail: async (key) => found(await users.findByEmail(key)),
     findByOAuthAccount: async (provider, accountId) => found(await users.findByOAuthAccount(provider, accountId)),
-    findByField: async (field, key) => found(await users.findByField(field, key)),
+    findByKey: async (name, key) => found(await users.findByKey(name, key)),
     insert: (user, events) => users.insert(user, events),
     ...(insertAll !== undefined && { insertAll: (all) => insertAll.call(users, all) }),
     replace: (user, events, options) => users.replace(user, events, options),

@@ -49,7 +49,7 @@ export const storePorts: { readonly [Name in PortName]-?: PortFacts<Required<Sto
       find: 'read',
       findByEmail: 'read',
       findByOAuthAccount: 'read',
-      findByField: 'read',
+      findByKey: 'read',
       insert: 'write',
       replace: 'write',
       remove: 'write',

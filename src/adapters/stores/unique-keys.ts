@@ -8,13 +8,13 @@ export const emailUniqueKey = (key: string): string => `e:${key}`
 export const accountUniqueKey = (provider: string, accountId: string): string =>
   `a:${encodeURIComponent(provider)}:${accountId}`
 
-export const fieldUniqueKey = (field: string, key: string): string => `f:${field}:${key}`
+export const namedUniqueKey = (name: string, key: string): string => `f:${name}:${key}`
 
-/** The keys that no two users may share: first the address, then the accounts, then those of the fields. */
+/** The keys that no two users may share: first the address, then the accounts, then those with names. */
 export function uniqueKeysOf(user: User): readonly [email: string, ...others: string[]] {
   const accounts = user.oauthAccounts.map(({ provider, accountId }) => accountUniqueKey(provider, accountId))
-  const fields = Object.entries(user.fields.keys).map(([field, key]) => fieldUniqueKey(field, key))
-  return [emailUniqueKey(emailKey(user.email)), ...accounts, ...fields]
+  const named = Object.entries(user.fields.keys).map(([name, key]) => namedUniqueKey(name, key))
+  return [emailUniqueKey(emailKey(user.email)), ...accounts, ...named]
 }
 
 /** The answer about the keys of a user that others have; `null` for none. */

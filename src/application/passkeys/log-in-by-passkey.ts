@@ -1,5 +1,5 @@
 import { emailKey } from '../../domain/email.ts'
-import { passkeyHandleKey } from '../../domain/factors.ts'
+import { passkeyKeyName } from '../../domain/fields.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { requestFacts } from '../event-metadata.ts'
 import { noting } from '../explain/note-refused.ts'
@@ -50,7 +50,7 @@ export class LogInByPasskey {
     return await noting(this.#needs, async (trace) => {
       trace.reason = 'passkey_refused'
       const findUser = async () => {
-        const user = userHandle == null ? null : await this.#needs.users.findByField(passkeyHandleKey, userHandle)
+        const user = userHandle == null ? null : await this.#needs.users.findByKey(passkeyKeyName, userHandle)
         trace.account = user && emailKey(user.email)
         return user
       }

@@ -91,7 +91,7 @@ export class LogIn {
     if (loginField === null || key === null) return { account: null, find: async () => null }
     let found: Promise<User | null> | undefined
     const find = () => {
-      found ??= users.findByField(loginField, key)
+      found ??= users.findByKey(loginField, key)
       return found
     }
     const account = async () => {

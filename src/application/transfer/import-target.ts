@@ -11,7 +11,7 @@ export interface ImportTarget {
   readonly users: Pick<UserStore, 'find' | 'insert' | 'insertAll' | 'replace'> & {
     findByEmail(...key: Parameters<UserStore['findByEmail']>): Found
     findByOAuthAccount(...key: Parameters<UserStore['findByOAuthAccount']>): Found
-    findByField(...key: Parameters<UserStore['findByField']>): Found
+    findByKey(...key: Parameters<UserStore['findByKey']>): Found
   }
   /** `null` if the sessions cannot be reached from here: then they are not imported. */
   readonly sessions: Pick<SessionStore, 'put' | 'putAll' | 'find'> | null

@@ -17,7 +17,7 @@ export function rehearsalOf({ users, sessions, expiringMarks }: ImportTarget): I
       if (isOther(found)) return 'account_taken' as const
     }
     for (const [field, key] of Object.entries(user.fields.keys)) {
-      if (isOther(await target.users.findByField(field, key))) return 'field_taken' as const
+      if (isOther(await target.users.findByKey(field, key))) return 'field_taken' as const
     }
     holders.set(`email ${mail}`, user.id)
     for (const account of user.oauthAccounts) holders.set(`account ${accountKey(account)}`, user.id)
@@ -36,8 +36,8 @@ export function rehearsalOf({ users, sessions, expiringMarks }: ImportTarget): I
       findByOAuthAccount: async (provider: string, accountId: string) =>
         heldBy(`account ${accountKey({ provider, accountId })}`) ??
         (await users.findByOAuthAccount(provider, accountId)),
-      findByField: async (field: string, key: string) =>
-        heldBy(`field ${field} ${key}`) ?? (await users.findByField(field, key)),
+      findByKey: async (field: string, key: string) =>
+        heldBy(`field ${field} ${key}`) ?? (await users.findByKey(field, key)),
       insert: taken,
       replace: taken,
     },

@@ -18,7 +18,7 @@ const handle = (): string => `handle-${randomUUID()}`
 /** The promises of `UserStore` in `application/ports` about the fields that the deployer declares. */
 export function ownFieldsContract({ on }: Cases<UsersRole>): void {
   const holderOf = ({ users }: UsersRole, key: string, field = 'handle'): Promise<User | null> =>
-    users.findByField(field, key)
+    users.findByKey(field, key)
 
   on('gives back every value of every part as inserted and as replaced', async ({ store, second }) => {
     const values = {

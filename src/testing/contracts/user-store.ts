@@ -102,7 +102,7 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
     assert.ok(one)
     const [account = null] = one.oauthAccounts
     assert.deepEqual(await users.findByOAuthAccount(account?.provider ?? '', account?.accountId ?? ''), one)
-    assert.deepEqual(await users.findByField('handle', one.fields.keys.handle ?? ''), one)
+    assert.deepEqual(await users.findByKey('handle', one.fields.keys.handle ?? ''), one)
 
     const address = freshAddress()
     for (const taking of [

@@ -108,7 +108,7 @@ describe('the use cases under limits', () => {
     const users = {
       ...needs.users,
       findByEmail: async () => expect.fail('it was read'),
-      async findByField(field: string, key: string) {
+      async findByKey(field: string, key: string) {
         read.push([field, key])
         return key === 'ada' ? user : null
       },

@@ -4,7 +4,7 @@ import { isUserId, type UserId } from '../../../domain/ids.ts'
 import { passwordScheme } from '../../../domain/password.ts'
 import { isActiveSuperuser, type User } from '../../../domain/user.ts'
 import { type FoundUser, meets, type UserCriteria } from '../../../domain/user-criteria.ts'
-import { accountUniqueKey, emailUniqueKey, fieldUniqueKey, takenAmong, uniqueKeysOf } from '../unique-keys.ts'
+import { accountUniqueKey, emailUniqueKey, namedUniqueKey, takenAmong, uniqueKeysOf } from '../unique-keys.ts'
 import type { MemoryOutbox } from './outbox.ts'
 import { pageOf } from './page.ts'
 import type { MemoryUserIds } from './user-ids.ts'
@@ -47,7 +47,7 @@ export function memoryUserStore(
     find: async (id) => users.get(id) ?? null,
     findByEmail: async (key) => owners.get(emailUniqueKey(key)) ?? null,
     findByOAuthAccount: async (provider, accountId) => owners.get(accountUniqueKey(provider, accountId)) ?? null,
-    findByField: async (field, key) => owners.get(fieldUniqueKey(field, key)) ?? null,
+    findByKey: async (name, key) => owners.get(namedUniqueKey(name, key)) ?? null,
 
     async insert(user, events) {
       const conflict = conflictOf(user, null)

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Taken, UserStore, WriteOptions } from '../../../application/ports/stores/user-store.ts'
 import { Unavailable } from '../../../domain/refusal.ts'
 import { isActiveSuperuser, type User } from '../../../domain/user.ts'
-import { accountUniqueKey, emailUniqueKey, fieldUniqueKey, takenAmong, uniqueKeysOf } from '../unique-keys.ts'
+import { accountUniqueKey, emailUniqueKey, namedUniqueKey, takenAmong, uniqueKeysOf } from '../unique-keys.ts'
 import { type Connection, latest } from './connection/connection.ts'
 import {
   appended,
@@ -93,7 +93,7 @@ export function mongoUserStore(connection: Connection): UserStore {
     find: async (id) => one({ _id: literal(id), ...present }),
     findByEmail: (key) => one({ uniqueKeys: emailUniqueKey(key) }),
     findByOAuthAccount: (provider, accountId) => one({ uniqueKeys: accountUniqueKey(provider, accountId) }),
-    findByField: (field, key) => one({ uniqueKeys: fieldUniqueKey(field, key) }),
+    findByKey: (name, key) => one({ uniqueKeys: namedUniqueKey(name, key) }),
 
     insert: (user, events) =>
       run(() =>

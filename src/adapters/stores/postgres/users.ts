@@ -66,7 +66,7 @@ const users = `SELECT ${user} FROM @user_private`
 const byId = `${users} WHERE user_id = $1`
 const byEmail = `${users} WHERE email_key = $1`
 const byAccount = `${users} WHERE user_id = (SELECT user_id FROM @oauth_claims WHERE account = $1)`
-const byField = `${users} WHERE user_id = (SELECT user_id FROM @field_claims WHERE field = $1 AND key = $2)`
+const byKey = `${users} WHERE user_id = (SELECT user_id FROM @field_claims WHERE field = $1 AND key = $2)`
 const behind = `${users} WHERE $1::@id IS NULL OR user_id > $1 ORDER BY user_id LIMIT $2`
 
 // Steps from one value of the index to the next, so the cost depends on the number of schemes, not of users.
@@ -229,7 +229,7 @@ export function postgresUsers(connection: Connection, warn: (message: string) =>
     find: async (id) => (kindOf(id) === connection.ids() ? await found(byId, id) : null),
     findByEmail: (key) => found(byEmail, key),
     findByOAuthAccount: (provider, accountId) => found(byAccount, accountKey({ provider, accountId })),
-    findByField: (field, key) => found(byField, field, key),
+    findByKey: (name, key) => found(byKey, name, key),
 
     insert: (user, events) =>
       unlessTaken(user, events, async ({ one }) => {

@@ -26,8 +26,8 @@ export interface UserStore {
   findByEmail(key: EmailKey): Promise<User | null>
   /** Compares both texts exactly. */
   findByOAuthAccount(provider: string, accountId: string): Promise<User | null>
-  /** The user with this key of a unique field (`User.fields.keys`). Compares both texts exactly. */
-  findByField(field: string, key: string): Promise<User | null>
+  /** The user with this unique key (`User.fields.keys`). Compares both texts exactly. */
+  findByKey(name: string, key: string): Promise<User | null>
 
   /**
    * Of any number of concurrent inserts that share an e-mail key, an OAuth account or a key of a field, exactly one is

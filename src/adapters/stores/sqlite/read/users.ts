@@ -13,7 +13,7 @@ const byId = 'SELECT * FROM users WHERE id = ?'
 const byEmail = 'SELECT * FROM users WHERE email_key = ?'
 const byAccount = `
   SELECT * FROM users WHERE id = (SELECT user_id FROM oauth_claims WHERE provider = ? AND account_id = ?)`
-const byField = `
+const byKey = `
   SELECT * FROM users WHERE id = (SELECT user_id FROM field_claims WHERE field = ? AND key = ?)`
 const behind = 'SELECT * FROM users WHERE id > ? ORDER BY id LIMIT ?'
 // The rowid of an integer is the integer, so the order is that of the numbers.
@@ -39,7 +39,7 @@ export function sqliteUsers(read: Read, writes: Writes['users']): UserStore {
     find: async (id) => one(byRowId, rowIdOf(id), id) ?? one(byId, id),
     findByEmail: async (key) => one(byEmail, key),
     findByOAuthAccount: async (provider, accountId) => one(byAccount, provider, accountId),
-    findByField: async (field, key) => one(byField, field, key),
+    findByKey: async (name, key) => one(byKey, name, key),
 
     async list(limit, after) {
       const rows = read((sql) =>
