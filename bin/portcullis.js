@@ -24,7 +24,7 @@ function refuse(reason) {
 function runWithNewerNode() {
   const words = [fileURLToPath(import.meta.url), ...process.argv.slice(2)]
   const child = spawn(fileURLToPath(launcher), words, { stdio: 'inherit' })
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2']) process.on(signal, () => child.kill(signal))
   child.on('error', (error) => refuse(error.message))
   child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))
 }

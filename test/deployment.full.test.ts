@@ -244,6 +244,39 @@ describe('deploy/portcullis.service', () => {
     expect(Number(exposure), `${check.stderr}`).to.be.at.most(2)
   })
 
+  it('is the template for one process at each port, too', () => {
+    const lines = (file: string) =>
+      projectFile(file)
+        .split('\n')
+        .filter((line) => line !== '' && !line.startsWith('#'))
+    const [unit, template] = [lines('deploy/portcullis.service'), lines('deploy/portcullis@.service')]
+    expect(unit.filter((line) => !template.includes(line))).to.deep.equal([
+      'Description=Portcullis account service',
+      'ExecStart=/usr/bin/node bin/portcullis.js serve --processes auto',
+    ])
+    expect(template.filter((line) => !unit.includes(line))).to.deep.equal([
+      'Description=Portcullis account service at port %i',
+      'ExecStart=/usr/bin/node bin/portcullis.js serve',
+      'Environment=PORTCULLIS_HTTP__PORT=%i',
+    ])
+  })
+
+  it('has a wrapper that runs commands in its folder, as its user and with its variables', async () => {
+    const bin = scratchFolder()
+    await writeFile(join(bin, 'systemd-run'), '#!/bin/sh\nprintf "%s\\n" "$@"\nexit 2\n', { mode: 0o700 })
+    const words = ['user', 'show', 'ada lovelace@example.com']
+    const ran = spawnSync(`${projectRoot}deploy/portcullis`, words, { env: { PATH: `${bin}:${process.env.PATH}` } })
+    const unit = projectFile('deploy/portcullis.service')
+    const [, folder] = /^WorkingDirectory=(.*)$/m.exec(unit) ?? []
+    const [, user] = /^User=(.*)$/m.exec(unit) ?? []
+    const [variables] = /^EnvironmentFile=.*$/m.exec(unit) ?? []
+    const [, program = ''] = /^ExecStart=(.*) serve .*$/m.exec(unit) ?? []
+    const printed = `${ran.stdout}`.trimEnd().split('\n')
+    expect(printed.slice(-5)).to.deep.equal([...program.split(' '), ...words])
+    expect(printed).to.include.members([`--uid=${user}`, `--working-directory=${folder}`, `--property=${variables}`])
+    expect(ran.status).to.equal(2)
+  })
+
   it('lets V8 write machine code, and waits longer for a stop than the service takes', () => {
     const unit = projectFile('deploy/portcullis.service')
     expect(unit).to.not.match(/^MemoryDenyWriteExecute/m)

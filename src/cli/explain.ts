@@ -22,6 +22,9 @@ export function explain(thrown: unknown): Explained {
   return { text: inWords(thrown), code: 1, warnings: [] }
 }
 
+/** `bind`: one of several processes listens. */
+const syscallsOfListening = ['listen', 'bind', 'getaddrinfo']
+
 /** The errors of `listen`, by their codes, worded to follow `http.` or `metrics.`. */
 const whyNotListening: Readonly<Record<string, string>> = {
   EADDRINUSE: 'port: another program listens there already',
@@ -46,7 +49,7 @@ function inWords(thrown: unknown): string {
     return `cannot be done now: ${thrown.message}${why}`
   }
   if (!(thrown instanceof Error)) return 'failed'
-  const isOfListening = 'syscall' in thrown && (thrown.syscall === 'listen' || thrown.syscall === 'getaddrinfo')
+  const isOfListening = 'syscall' in thrown && syscallsOfListening.includes(String(thrown.syscall))
   const why = isOfListening && 'code' in thrown ? whyNotListening[String(thrown.code)] : undefined
   const listener = 'listener' in thrown ? String(thrown.listener) : 'http'
   if (why === undefined) return scrub(thrown.message)

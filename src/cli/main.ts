@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { version } from '../lib/version.ts'
 import type { RolesOptions } from './commands/storage.ts'
 import { type ExitCode, warn } from './output.ts'
@@ -46,17 +46,24 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
   program
     .command('serve')
     .description('Serve the HTTP interface and deliver events, until SIGTERM or SIGINT')
-    .action(async () => {
-      outliveHangUp()
-      const { serve } = await import('./commands/serve.ts')
-      code = await serve(globalOptions())
+    .option('--processes <count>', 'serve with so many processes on the same port; auto: one for each core', processes)
+    .action(async ({ processes }: { processes?: number | 'auto' }) => {
+      outlive('SIGHUP')
+      if (processes === undefined) {
+        const { serve } = await import('./commands/serve.ts')
+        code = await serve(globalOptions())
+      } else {
+        outlive('SIGUSR2')
+        const { serveMany } = await import('./processes/serve-many.ts')
+        code = await serveMany(globalOptions(), processes, argv.slice(2))
+      }
     })
 
   program
     .command('worker')
     .description('Deliver events and remove expired data, without HTTP, until SIGTERM or SIGINT')
     .action(async () => {
-      outliveHangUp()
+      outlive('SIGHUP')
       const { work } = await import('./commands/serve.ts')
       code = await work(globalOptions())
     })
@@ -360,7 +367,13 @@ async function allPrinted(): Promise<void> {
   await nextTurn() // by then an error of the write has been emitted
 }
 
-/** Ignores SIGHUP until the command handles it. Otherwise an early signal would end the process. */
-function outliveHangUp(): void {
-  process.on('SIGHUP', () => undefined)
+/** Ignores a signal until the command handles it. Otherwise an early one would end the process. */
+function outlive(signal: NodeJS.Signals): void {
+  process.on(signal, () => undefined)
+}
+
+function processes(given: string): number | 'auto' {
+  if (given === 'auto') return given
+  if (!/^[1-9]\d?$/.test(given)) throw new InvalidArgumentError('give a number from 1 to 99, or auto')
+  return Number(given)
 }

@@ -1,17 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { isatty } from 'node:tty'
 import { createLog, type Logger } from '../adapters/logging/log.ts'
 import { printLine } from '../adapters/logging/print-line.ts'
 import type { ProcessNeeds, RunningProcess } from '../config/composition/shared-resources.ts'
 import type { LoadedSettings } from '../config/settings/load.ts'
 import { explain } from './explain.ts'
 import { type ExitCode, warn } from './output.ts'
+import type { Part } from './processes/part.ts'
 import { reloader } from './reload.ts'
 import { type GlobalOptions, settingsHere, tenantsOfCommand } from './settings.ts'
+import { isTerminalClosed, noticeTerminal } from './terminal.ts'
 
 interface Options extends GlobalOptions {
   /** Whether the process opens a port. */
   readonly listens: boolean
+  /** Given if several processes serve together, and this is one of them. */
+  readonly part?: Part | undefined
 }
 
 /** Starts a service or a worker. */
@@ -25,34 +28,40 @@ const pollMilliseconds = 20
 
 /** Runs until a signal, a fault or the end of its terminal ends the process. SIGHUP reloads the settings. */
 export async function runProcess(options: Options, begin: Begin): Promise<ExitCode> {
+  const { part } = options
   // Set before the settings are read, so that a change during the start is not lost. One reload follows the other.
   const started = Promise.withResolvers<() => Promise<void>>()
   let reloading = Promise.resolve()
   process.on('SIGHUP', () => {
     if (isTerminalClosed()) return
-    reloading = reloading.then(async () => (await started.promise)())
+    reloading = reloading.then(async () => {
+      await (await started.promise)()
+      part?.reloaded()
+    })
   })
 
   const read = async (): Promise<LoadedSettings> => {
     const settings = await settingsHere(options.configFile, options)
-    return { ...settings, tenants: tenantsOfCommand(settings, options.tenant) }
+    const loaded = { ...settings, tenants: tenantsOfCommand(settings, options.tenant) }
+    return part === undefined ? loaded : part.settingsOf(loaded)
   }
   const loaded = await read()
-  const log = createLog(loaded.settings.logs)
+  const plainLog = createLog(loaded.settings.logs)
+  const log = part === undefined ? plainLog : plainLog.child({ process: process.pid })
   for (const warning of loaded.warnings) log.warn(warning)
 
   // Unlike other commands, this one continues when nobody reads its output: it delivers the events later.
   process.stdout.removeAllListeners('error').on('error', () => undefined)
 
-  const ending = endOfProcess(log)
+  const ending = endOfProcess(log, part)
   void ending.reached.then(() => endInTime(log))
-  // Keeps the process alive if no tenant is open. A service that outlives its terminal takes later signals as reloads.
-  const alive = setInterval(() => {
-    hasTerminal &&= isatty(0)
-  }, deadlineMilliseconds)
+  // Keeps the process alive if no tenant is open.
+  const alive = setInterval(noticeTerminal, deadlineMilliseconds)
   try {
-    const running = await begin({ ...loaded, log, write: printLine, failed: ending.failed })
+    const shared = part && { processes: part.processes, sharedFigures: part.figures }
+    const running = await begin({ ...loaded, log, write: printLine, failed: ending.failed, ...shared })
     started.resolve(reloader({ started: loaded, read, apply: running.reload, log }))
+    part?.serves()
     const code = await ending.reached
     await running.stop()
     log.info('stopped')
@@ -64,13 +73,11 @@ export async function runProcess(options: Options, begin: Begin): Promise<ExitCo
   }
 }
 
-let hasTerminal = isatty(0)
-
-/** A terminal sends SIGHUP, too, when it closes. The service ends with it, as other programs do that were started there. */
-const isTerminalClosed = (): boolean => hasTerminal && !isatty(0)
-
 /** Resolves to the exit code when a signal or a fault ends the service. npm passes signals on, so they may come twice. */
-function endOfProcess(log: Logger): { reached: Promise<ExitCode>; failed: (fault: unknown) => void } {
+function endOfProcess(
+  log: Logger,
+  part: Part | undefined,
+): { reached: Promise<ExitCode>; failed: (fault: unknown) => void } {
   const { promise: reached, resolve: end } = Promise.withResolvers<ExitCode>()
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.on(signal, () => {
@@ -79,6 +86,10 @@ function endOfProcess(log: Logger): { reached: Promise<ExitCode>; failed: (fault
       end(0)
     })
   }
+  void part?.orphaned.then(() => {
+    log.error('the process that started this one has ended; stopping')
+    end(1)
+  })
   const failed = (fault: unknown): void => {
     const { text, code } = explain(fault)
     warn(text)

@@ -16,6 +16,8 @@ interface Options {
   /** The name of this machine in EHLO. The default is the name that the machine has, or `[127.0.0.1]`. */
   readonly ehlo?: string | undefined
   readonly timeoutSeconds?: number
+  /** The processes that serve together and send over the same account. */
+  readonly processes?: number
 }
 
 export interface SmtpMailer extends Mailer {
@@ -24,7 +26,7 @@ export interface SmtpMailer extends Mailer {
 }
 
 /** Microsoft 365 allows three at a time. */
-const connections = 3
+const mostConnections = 3
 /** Servers that examine a message take several seconds. If an attempt ends too early, the next one sends it again. */
 const standardTimeoutSeconds = 30
 
@@ -34,10 +36,12 @@ export function smtpMailer({
   requiresTls,
   ehlo,
   timeoutSeconds = standardTimeoutSeconds,
+  processes = 1,
 }: Options): SmtpMailer {
   const { host, port, isTlsFirst, login } = server
   const isTlsRequired = requiresTls ?? !isLoopback(host)
   const milliseconds = timeoutSeconds * 1000
+  const connections = Math.max(1, Math.floor(mostConnections / processes))
   const slots = semaphore(connections)
   const connection = {
     host,

@@ -50,6 +50,7 @@ export function registerGauges(registry: Registry, { hashes, tenants, stores, ac
     name: 'portcullis_tenants',
     help: 'Tenants of this process.',
     labelNames: ['state'],
+    aggregator: 'max', // each of several processes reports the same
     registers,
     collect() {
       const { open, disabled } = tenants()
@@ -61,6 +62,7 @@ export function registerGauges(registry: Registry, { hashes, tenants, stores, ac
     name: 'portcullis_stores_down',
     help: 'Stores of open tenants that do not answer, by kind.',
     labelNames: ['store'],
+    aggregator: 'max', // each of several processes reports the same
     registers,
     collect() {
       this.reset()
@@ -71,6 +73,7 @@ export function registerGauges(registry: Registry, { hashes, tenants, stores, ac
     name: 'portcullis_foreign_access',
     help: 'Ways by which other users of database servers reach the data of open tenants. control: with the rights of the service.',
     labelNames: ['store', 'kind'],
+    aggregator: 'max', // each of several processes reports the same
     registers,
     collect() {
       this.reset()
@@ -84,6 +87,7 @@ export function registerGauges(registry: Registry, { hashes, tenants, stores, ac
     name: 'portcullis_undelivered_events',
     help: 'Events and token requests of open tenants in their stores; of each tenant at most 10000.',
     labelNames: ['kind', 'state'],
+    aggregator: 'max', // each of several processes reports the same
     registers,
     async collect() {
       const counts = await backlog()

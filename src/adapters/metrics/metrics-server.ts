@@ -1,7 +1,12 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, isIP } from 'node:net'
-import type { Registry } from 'prom-client'
+
+/** A registry, or the sums of several. */
+export interface FiguresSource {
+  readonly contentType: string
+  metrics(): Promise<string>
+}
 
 interface Options {
   readonly host: string
@@ -19,7 +24,7 @@ interface MetricsServer {
 
 /** Serves `GET /metrics` and nothing else. If listening fails, the error gets `listener: 'metrics'`. */
 export async function serveMetrics(
-  registry: Registry,
+  source: FiguresSource,
   { host, port, allowedHosts, failed }: Options,
 ): Promise<MetricsServer> {
   const allowed = new Set([host, ...allowedHosts].map((name) => name.toLowerCase()))
@@ -28,8 +33,8 @@ export async function serveMetrics(
       return void response.writeHead(421).end('metrics.allowedHosts does not list the host of this request\n')
     }
     if (request.method !== 'GET' || request.url !== '/metrics') return void response.writeHead(404).end()
-    registry.metrics().then(
-      (text) => response.writeHead(200, { 'Content-Type': registry.contentType }).end(text),
+    source.metrics().then(
+      (text) => response.writeHead(200, { 'Content-Type': source.contentType }).end(text),
       (fault: unknown) => {
         failed(fault)
         response.writeHead(500).end()

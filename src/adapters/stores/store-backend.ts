@@ -94,6 +94,8 @@ export class Unsuitable extends Error {
 
 /** Resources that the openings of one process share: a pool of connections to a server, a writer thread. */
 export interface Shares {
+  /** The number of processes that serve together. Each one takes its part of a bound that a server or the machine has. */
+  readonly processes: number
   /**
    * The resource named `key`. `open` creates it for the first holder, and `close` ends it after the last one. Keys
    * begin with the kind of store, so all holders of a key expect the same type.
@@ -113,10 +115,11 @@ interface Held {
 }
 
 /** Keeps each shared resource open as long as it has a holder. */
-export function openShares(): Shares {
+export function openShares(processes = 1): Shares {
   const held = new Map<string, Held>()
 
   return {
+    processes,
     lease<T>(key: string, open: () => T, close: (shared: T) => Promise<void>) {
       const one = held.get(key) ?? { value: open(), holders: 0 }
       held.set(key, one)

@@ -3,16 +3,19 @@ import type { Settings } from '../../config/settings/schema/schema.ts'
 import { defaultTenant } from '../../config/settings/tenants.ts'
 import { urlHost } from '../../lib/url-host.ts'
 import type { ExitCode } from '../output.ts'
+import type { Part } from '../processes/part.ts'
 import { runProcess } from '../run-process.ts'
 import type { GlobalOptions } from '../settings.ts'
 
-export function serve(options: GlobalOptions): Promise<ExitCode> {
-  return runProcess({ ...options, listens: true }, async (needs) => {
+/** @param part given if several processes serve together, and this is one of them */
+export function serve(options: GlobalOptions, part?: Part): Promise<ExitCode> {
+  return runProcess({ ...options, listens: true, part }, async (needs) => {
     const { startService } = await import('../../config/runtime/service.ts')
     const service = await startService(needs)
     const { log, settings } = needs
     const { host, publicUrl } = settings.http
     log.info({ url: service.publicUrl, host, port: service.port }, 'listening')
+    if (part?.isFirst === false) return service
     const own = `http://${urlHost(host)}:${service.port}`
     process.stderr.write(
       `Portcullis listens on ${publicUrl === service.publicUrl ? `${own}, for ${publicUrl}` : service.publicUrl}\n`,

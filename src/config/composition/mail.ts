@@ -103,7 +103,7 @@ export async function openMailer(
   const { smtpMailer } = await import('../../adapters/mail/smtp.ts')
   const leased = shares.lease(
     `mail ${JSON.stringify([mail.url, mail.requireTls, mail.ehlo])}`,
-    () => smtpMailer({ server: url, requiresTls: mail.requireTls, ehlo: mail.ehlo }),
+    () => smtpMailer({ server: url, requiresTls: mail.requireTls, ehlo: mail.ehlo, processes: shares.processes }),
     async (opened) => opened.close(),
   )
   return { mailer: leased.value, close: leased.release }

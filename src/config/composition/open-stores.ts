@@ -60,13 +60,14 @@ export async function openStores(needs: Needs) {
   /** The limiter of the store of sessions. */
   function limiter(): Limiter {
     if (store?.handle.limiter) {
-      return insuredLimiter(store.handle.limiter, memoryLimiter(), (err, probe) =>
+      return insuredLimiter(store.handle.limiter, memoryLimiter(shares.processes), (err, probe) =>
         watch.limiterIsDown(store, err, probe),
       )
     }
     if (settings.limits.enabled) log.info({ store: store?.kind }, 'limits are counted in this process only')
-    return memoryLimiter()
+    return memoryLimiter(shares.processes)
   }
+
   return {
     users: byRole.users,
     ...byRole.sessions,

@@ -2,12 +2,18 @@ import { type Argon2Hasher, argon2Hasher } from '../../adapters/crypto/argon2-ha
 import { defaultHashConcurrency, type HashPool, hashPool } from '../../adapters/crypto/hash-pool.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
 import type { Metrics } from '../../adapters/metrics/metrics.ts'
+import type { Figures } from '../../adapters/metrics/summed-figures.ts'
 import { type Outbound, openOutbound } from '../../adapters/oauth/outbound.ts'
 import { openShares, type Shares } from '../../adapters/stores/store-backend.ts'
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import type { LoadedTenants } from '../settings/tenants.ts'
 import { outboundProxy } from './outbound-proxy.ts'
+
+export type { Figures }
+
+/** Tells the figures of this process to a process that adds them up. Returns the function that tells them for the last time. */
+export type SharedFigures = (registry: Metrics['registry']) => () => Promise<void>
 
 /** The resources that all tenants of a process share. */
 export interface SharedResources {
@@ -33,6 +39,10 @@ export interface ProcessNeeds extends Pick<SharedResources, 'log' | 'write'> {
   /** Called when a fault after the start has to end the process. */
   readonly failed: (fault: unknown) => void
   readonly clock?: () => Date
+  /** The number of processes that serve together; by default 1. */
+  readonly processes?: number
+  /** Given where several processes share one port of figures. */
+  readonly sharedFigures?: SharedFigures
 }
 
 /** A service or a worker. */
@@ -43,17 +53,17 @@ export interface RunningProcess {
   stop(): Promise<void>
 }
 
-type Needs = Pick<ProcessNeeds, 'settings' | 'log' | 'write' | 'clock'> &
+type Needs = Pick<ProcessNeeds, 'settings' | 'log' | 'write' | 'clock' | 'processes'> &
   Pick<SharedResources, 'eventHandlers' | 'metrics'>
 
 export function openSharedResources(needs: Needs): SharedResources {
-  const { settings, log, write, clock = () => new Date(), eventHandlers, metrics } = needs
+  const { settings, log, write, clock = () => new Date(), eventHandlers, metrics, processes = 1 } = needs
   return {
     log,
     clock,
     write,
     isOneOfMany: settings.tenants.by !== undefined,
-    shares: openShares(),
+    shares: openShares(processes),
     hashPool: openHashPool(settings.passwords),
     outbound: openOutbound(undefined, outboundProxy(process.env)),
     metrics,

@@ -93,7 +93,7 @@ export async function startService(needs: Needs): Promise<Service> {
 
   let hideMetrics = async (): Promise<void> => undefined
   try {
-    hideMetrics = await exposeMetrics({ settings, shared, tenants })
+    hideMetrics = await exposeMetrics({ settings, shared, tenants, sharedFigures: needs.sharedFigures })
     await tenants.prepare()
   } catch (thrown) {
     await Promise.all([closeServers(), tenants.close(0), hideMetrics()])

@@ -63,10 +63,17 @@ async function aSecondIsOver(limiter: Limiter): Promise<void> {
 
 describe('the counters of limits', () => {
   describe('in memory', () => {
-    it('keep the newest', () => expectNewest(memoryLimiter(bound)))
+    it('keep the newest', () => expectNewest(memoryLimiter(1, bound)))
+
+    it('allow each of several processes its part, and always the first point', async () => {
+      const limiter = memoryLimiter(3)
+      const points = async (added: number) => (await limiter.add('key', added, 60)).points
+      expect([await points(0), await points(1), await points(1), await points(1)]).to.deep.equal([0, 1, 4, 7])
+      expect([await points(-1), await points(0), await points(-2)]).to.deep.equal([4, 4, 0])
+    })
 
     it('keep a counter that has begun again for as long as a new one', async () => {
-      const limiter = memoryLimiter(bound)
+      const limiter = memoryLimiter(1, bound)
       await limiter.add('again', 1, 1)
       await fill(limiter, 'other', bound - 2)
       await aSecondIsOver(limiter)

@@ -88,6 +88,8 @@ export function httpServer(options: Options) {
   })
   server.timeout = writeTimeoutSeconds * 1000
   server.maxConnections = maxConnections
+  // Among several processes, the connections would go round until one has room, and keep all of them busy.
+  Object.assign(server, { dropMaxConnection: true })
 
   server.on('connection', (socket: Socket) => {
     accepted += 1

@@ -1,7 +1,12 @@
 import type { Limiter } from '../../../application/ports/stores/limiter.ts'
 import { maxCounters } from '../limiter.ts'
 
-export function memoryLimiter(bound = maxCounters): Limiter {
+/**
+ * @param processes those that serve together. Each sees its part of the requests, so each point after the first counts for all
+ * of them
+ */
+export function memoryLimiter(processes = 1, bound = maxCounters): Limiter {
+  const ofAll = (points: number): number => (points > 0 ? (points - 1) * processes + 1 : points)
   /** In the order of creation. Some have expired. Times are milliseconds of `performance.now`. */
   const counters = new Map<string, { readonly points: number; readonly expiresAt: number }>()
 
@@ -20,7 +25,7 @@ export function memoryLimiter(bound = maxCounters): Limiter {
         if (counters.size <= bound && expiresAt > now) break
         counters.delete(oldest)
       }
-      return { points: counter.points, expiresIn: counter.expiresAt - now }
+      return { points: ofAll(counter.points), expiresIn: counter.expiresAt - now }
     },
 
     async clear(key) {

@@ -107,7 +107,7 @@ async function connect({ url, clock, shares = openShares() }: OpenOptions & Mong
   const driver = await import('mongodb')
   const client = shares.lease(
     clientKey(parts),
-    () => openClient(driver, url),
+    () => openClient(driver, url, shares.processes),
     (unused) => unused.close(),
   )
   return connectionOf(driver, client, database, clock)

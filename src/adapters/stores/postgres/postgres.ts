@@ -143,7 +143,7 @@ async function connect({
   const { default: driver } = await import('pg')
   const pool = shares.lease(
     poolKey(own.url),
-    () => openPool(driver, own.url),
+    () => openPool(driver, own.url, shares.processes),
     (unused) => unused.end(),
   )
   return connectionOf(driver, pool, schemaOf(own), clock, ids)

@@ -26,7 +26,7 @@ export function connectWriter(driver: Driver, place: Place): Database.Database {
 export function connectReader(driver: Driver, place: Place, cacheMegabytes: number): Database.Database {
   return connected(driver, place, (db) => {
     db.pragma('query_only = ON')
-    db.pragma(`cache_size = -${1024 * cacheMegabytes}`) // in KiB
+    db.pragma(`cache_size = -${Math.round(1024 * cacheMegabytes)}`) // in KiB
   })
 }
 

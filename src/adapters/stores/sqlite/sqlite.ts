@@ -19,7 +19,7 @@ import { sqliteWriter, startThread, writerThread } from './writer.ts'
 
 export interface SqliteOptions {
   readonly dataFolder: string
-  /** The size of the cache of each opening. */
+  /** The size of the cache of each opening. Processes that serve together divide it. */
   readonly cacheMegabytes?: number
 }
 
@@ -59,7 +59,7 @@ export async function openSqlite(
     () => writerThread(start),
     (unused) => unused.close(),
   )
-  const reader = sqliteReader(driver, cacheMegabytes)
+  const reader = sqliteReader(driver, cacheMegabytes / shares.processes)
   const writer = sqliteWriter(thread.value, clock, reader.isOpen)
   const { read } = reader
   const { writes } = writer

@@ -6,9 +6,13 @@ export type Driver = typeof import('mongodb')
 
 export type Client = ReturnType<typeof openClient>
 
+/** Of all processes that serve together. */
+const mostOfAll = 50
+const leastOfOne = 5
+
 /** One client serves any number of databases on its server. */
-export function openClient(driver: Driver, url: string) {
-  const client = clientOf(driver, url)
+export function openClient(driver: Driver, url: string, processes = 1) {
+  const client = clientOf(driver, url, Math.max(leastOfOne, Math.floor(mostOfAll / processes)))
   const stopReviving = reviveLostMonitors(client)
   return {
     client,
@@ -19,7 +23,7 @@ export function openClient(driver: Driver, url: string) {
   }
 }
 
-function clientOf(driver: Driver, url: string): MongoClient {
+function clientOf(driver: Driver, url: string, maxPoolSize: number): MongoClient {
   try {
     return new driver.MongoClient(url, {
       appName: 'portcullis',
@@ -28,7 +32,7 @@ function clientOf(driver: Driver, url: string): MongoClient {
       socketTimeoutMS: 1800,
       waitQueueTimeoutMS: 1500,
       ignoreUndefined: true,
-      ...(/[?&]maxPoolSize=/i.test(url) ? {} : { maxPoolSize: 50 }),
+      ...(/[?&]maxPoolSize=/i.test(url) ? {} : { maxPoolSize }),
     })
   } catch (error) {
     // The cause is left out, because its message may repeat the address with its password.

@@ -6,9 +6,9 @@ import { addressOf } from './address.ts'
 import type { Driver } from './faults.ts'
 import { openServers } from './servers.ts'
 
-const maxConnections = 20
-/** The limit of a schema in a shared pool, and of all migrations: operations that wait for locks keep their connections. */
-const mostOfOneSchema = maxConnections / 4
+/** Of all processes that serve together. A server with its defaults has 97. */
+const mostOfAll = 20
+const leastOfOne = 4
 /** A server keeps 26 KB for each named statement of a schema, in each connection. */
 const mostSchemasWithNames = 20
 
@@ -22,7 +22,10 @@ export type Turns = ReturnType<typeof semaphore>
 export type SharedPool = ReturnType<typeof openPool>
 
 /** One pool serves any number of schemas of its database. */
-export function openPool(driver: Driver, url: string) {
+export function openPool(driver: Driver, url: string, processes = 1) {
+  const maxConnections = Math.max(leastOfOne, Math.floor(mostOfAll / processes))
+  /** The limit of a schema in a shared pool, and of all migrations: operations that wait for locks keep their connections. */
+  const mostOfOneSchema = Math.floor(maxConnections / 4)
   const address = addressOf(url)
   if (address === null) {
     throw new Unsuitable('the address of PostgreSQL must name a database, like postgres://127.0.0.1/portcullis')
