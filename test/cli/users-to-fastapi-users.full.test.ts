@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect } from 'chai'
@@ -55,8 +55,9 @@ describe('portcullis users export --to-fastapi-users', () => {
     const { generation } = user.sessions
     return { ...user, imported: { generation, hashText: old, digest: 'a digest', version: user.version } }
   }
-  const run = (...more: string[]) => {
-    const env = { PORTCULLIS_SECRET: goodSecret, PORTCULLIS_DATA_FOLDER: join(folder, 'data') }
+  const run = (...more: string[]) => runWith({}, ...more)
+  const runWith = (variables: Readonly<Record<string, string>>, ...more: string[]) => {
+    const env = { PORTCULLIS_SECRET: goodSecret, PORTCULLIS_DATA_FOLDER: join(folder, 'data'), ...variables }
     return portcullis(['users', 'export', '--to-fastapi-users', ...more], { env, cwd: folder })
   }
 
@@ -168,5 +169,8 @@ describe('portcullis users export --to-fastapi-users', () => {
     expect([again.code, again.err]).to.match(/2,.*exists already/)
     const wrong = await run('--field', 'plan', join(folder, 'other.sql'))
     expect([wrong.code, wrong.err]).to.match(/2,.*--field plan=plan/)
+    const forMongo = await runWith({ PORTCULLIS_IDS: 'objectid' }, join(folder, 'other.sql'))
+    expect([forMongo.code, forMongo.err]).to.match(/2,.*writes SQL, and an app with ObjectIds has MongoDB/)
+    expect(existsSync(join(folder, 'other.sql'))).to.equal(false)
   })
 })

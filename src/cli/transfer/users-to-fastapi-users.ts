@@ -29,6 +29,11 @@ export async function exportToFastApiUsers(
     return 2
   }
   const { settings } = await tenantHere(options, { withoutSecret: true })
+  if (settings.ids === 'objectid') {
+    const way = 'docs/moving-from-fastapi-users.md#back-to-mongodb has the way for it'
+    warn(`--to-fastapi-users writes SQL, and an app with ObjectIds has MongoDB: ${way}`)
+    return 2
+  }
   return await withUsers(options, async ({ listUsers }) => {
     const handle = await open(file, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'EEXIST') return null
