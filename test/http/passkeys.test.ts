@@ -113,6 +113,15 @@ describe('passkeys', () => {
     expect((await signIn(passkey, { origin: androidApp })).status).to.equal(200)
   })
 
+  it('are added whatever the format of their attestation, which no route asks for', async () => {
+    const { bearer } = await somebody()
+    for (const format of ['tpm', 'apple', 'compound']) {
+      const passkey = authenticator()
+      expect((await add(bearer, passkey, { format })).status, format).to.equal(200)
+      expect((await signIn(passkey)).status, format).to.equal(200)
+    }
+  })
+
   it('work in the browser of their challenge alone, at a backend with cookies', async () => {
     const { passkey } = await somebody()
     const options = await asked('cookie')

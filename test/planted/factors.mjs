@@ -7,6 +7,13 @@ const flow = ['test/http/second-factors.test.ts']
 
 export default [
   {
+    title: 'the attestation of a new passkey is read',
+    file: 'src/adapters/passkeys/passkey-verifier.ts',
+    text: 'verifyRegistrationResponse({ response: bare,',
+    replacement: 'verifyRegistrationResponse({ response,',
+    tests: ['test/http/passkeys.test.ts'],
+  },
+  {
     title: 'a login at any door needs no second factor',
     file: login,
     text: 'if (mustAsk && !isTrusted) {',

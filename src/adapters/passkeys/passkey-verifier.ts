@@ -34,9 +34,11 @@ export function passkeyVerifier({ rpId, origins }: Site): PasskeyVerifier {
       const { verifyRegistrationResponse } = await import('@simplewebauthn/server')
       const response = given as unknown as RegistrationResponseJSON // safe: the library checks each part, and throws
       const supportedAlgorithmIDs = [...passkeyAlgorithms]
-      const verified = await orNull(
-        verifyRegistrationResponse({ response, supportedAlgorithmIDs, ...expected(challenge) }),
-      )
+      const verify = async () => {
+        const bare = await withoutStatement(response)
+        return await verifyRegistrationResponse({ response: bare, supportedAlgorithmIDs, ...expected(challenge) })
+      }
+      const verified = await orNull(verify())
       if (rpId === null || !verified?.verified || response.clientExtensionResults?.credProps?.rk === false) return null
       const { id, publicKey, counter, transports } = verified.registrationInfo.credential
       return {
@@ -61,6 +63,22 @@ export function passkeyVerifier({ rpId, origins }: Site): PasskeyVerifier {
       return { counter: newCounter, isSynced: credentialBackedUp }
     },
   }
+}
+
+/**
+ * The answer with an attestation of the format `none`. We ask for no other one, but some browsers send it, such as Firefox on Windows. The
+ * library would refuse formats and certificates that it does not know, and may fetch addresses that a certificate contains.
+ */
+async function withoutStatement(given: RegistrationResponseJSON): Promise<RegistrationResponseJSON> {
+  const { decodeAttestationObject, isoBase64URL, isoCBOR } = await import('@simplewebauthn/server/helpers')
+  const { attestationObject, ...response } = given.response
+  const authData = decodeAttestationObject(isoBase64URL.toBuffer(attestationObject)).get('authData')
+  const bare = new Map<string, string | Uint8Array | Map<string, string>>([
+    ['fmt', 'none'],
+    ['attStmt', new Map()],
+    ['authData', authData],
+  ])
+  return { ...given, response: { ...response, attestationObject: isoBase64URL.fromBuffer(isoCBOR.encode(bare)) } }
 }
 
 interface ClientData {

@@ -25,6 +25,8 @@ export interface Faults {
   readonly userHandle?: string | null
   readonly counter?: number
   readonly crossOrigin?: boolean
+  /** Of the attestation; by default `none`. */
+  readonly format?: string
 }
 
 const sha256 = (text: string | Buffer): Buffer => createHash('sha256').update(text).digest()
@@ -62,14 +64,15 @@ export class Authenticator {
     length.writeUInt16BE(this.#id.length)
     const credential = Buffer.concat([Buffer.alloc(16), length, this.#id, this.#publicKey])
     const data = this.#data(faults.rpId ?? options.rp.id, hasCredential, faults, credential)
-    // {"fmt": "none", "attStmt": {}, "authData": data}
+    const format = Buffer.from(faults.format ?? 'none')
+    // {"fmt": format, "attStmt": {}, "authData": data}
     const size = Buffer.alloc(2)
     size.writeUInt16BE(data.length)
     const attestationObject = Buffer.concat([
       Buffer.from([0xa3, 0x63]),
       Buffer.from('fmt'),
-      Buffer.from([0x64]),
-      Buffer.from('none'),
+      Buffer.from([0x60 + format.length]),
+      format,
       Buffer.from([0x67]),
       Buffer.from('attStmt'),
       Buffer.from([0xa0, 0x68]),
