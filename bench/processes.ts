@@ -100,6 +100,8 @@ export const secret = 'a secret that only serves to measure with'
 export const longHashQueue = { PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60' }
 
 export interface ServiceStart extends Start {
+  /** Options of `serve`. */
+  readonly args?: readonly string[]
   /** The content of its settings file. */
   readonly settings?: object
   /** The executable of another release. */
@@ -111,9 +113,9 @@ export interface ServiceStart extends Start {
 /** Starts the built service with its defaults, except `env` and `settings`. */
 export async function startService(options: ServiceStart = {}): Promise<StartedService> {
   const cwd = scratchFolder()
-  const { settings, program = executable, dataFolder = join(cwd, 'data') } = options
+  const { settings, program = executable, dataFolder = join(cwd, 'data'), args = [] } = options
   if (settings !== undefined) writeFileSync(join(cwd, 'portcullis.config.json'), JSON.stringify(settings))
-  const service = run(process.execPath, [program, 'serve'], {
+  const service = run(process.execPath, [program, 'serve', ...args], {
     ...options,
     cwd,
     env: {

@@ -9,6 +9,7 @@ import { logins, postgresLogins } from './measures/logins.ts'
 import { me, postgresMe } from './measures/me.ts'
 import { millionUsers, postgresMillionUsers } from './measures/million-users.ts'
 import { badProvider } from './measures/oauth.ts'
+import { processes } from './measures/processes.ts'
 import { register } from './measures/register.ts'
 import { memory, start } from './measures/start.ts'
 import { loginFlood, manyTenants, stoppedStore } from './measures/tenants.ts'
@@ -21,6 +22,7 @@ const measures: readonly Measure[] = [
   memory,
   me,
   logins,
+  processes,
   register,
   duringLogins,
   slowDisk,
