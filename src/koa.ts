@@ -4,7 +4,7 @@ import { accountsInKoa, type KoaAccounts } from './adapters/http/server/koa-acco
 import { tenantHttp } from './config/composition/http.ts'
 import type { Tenant } from './config/composition/tenant.ts'
 import { internalsOf, type Portcullis } from './config/runtime/embedded.ts'
-import { pathsOfTenants } from './config/settings/mounted-routes.ts'
+import { pathsOfTenants } from './config/settings/mounts.ts'
 import { settingsFault } from './config/settings/schema/fault.ts'
 import type { Settings } from './config/settings/schema/schema.ts'
 import { pathOfTenant } from './config/settings/tenants.ts'

@@ -30,7 +30,7 @@ export function useOfConsole(tenant: Tenant, counts: (() => { open: number; disa
 }
 
 /** The pages of the console. */
-export function pagesOf({ settings, ports }: Tenant, publicUrl: string): Router<unknown>[] {
+export function pagesOf({ settings, ports }: Tenant, publicUrl: string): Router<unknown> {
   const { http, pages, backends, routers, admin, security } = settings
   const cookie = enabledOf(backends).find(([, { transport }]) => transport.kind === 'cookie')?.[1]
   if (cookie === undefined) throw new Error('the console needs a cookie backend') // the settings were checked
@@ -51,5 +51,5 @@ export function pagesOf({ settings, ports }: Tenant, publicUrl: string): Router<
   // Strangers learn nothing, and cause no search: only a developer's machine gets the hint.
   const needsSuperuser = async () => isAtHome && (await ports.users.count({ isSuperuser: true }, 1)).count === 0
   const fields = [...ports.fieldRules.fields.values()]
-  return [consoleRouter(site, { logo: pages, fields, publicUrl, needsSuperuser })]
+  return consoleRouter(site, { logo: pages, fields, publicUrl, needsSuperuser })
 }

@@ -3,15 +3,11 @@ import type { PageProvider } from '../../adapters/http/pages/account/page-data.t
 import { markPath, type Site } from '../../adapters/http/pages/account/site.ts'
 import { marks } from '../../adapters/oauth/marks.ts'
 import { basePathOf } from '../../lib/base-path.ts'
+import { hasApps } from '../settings/mounts.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
 import { contactOf } from './mail.ts'
 import type { Tenant } from './tenant.ts'
-
-/** Whether the sign-in for apps is served. A Koa app has no pages, and so no such sign-in. */
-export function hasApps({ apps, pages }: Settings): boolean {
-  return pages.enabled && enabledOf(apps).length > 0
-}
 
 /** The settings and paths that the account pages of a tenant show. */
 export function siteOf({ settings, ports }: Tenant, publicUrl: string): Site {

@@ -14,7 +14,8 @@ import { orClose } from '../../lib/closing.ts'
 import { isLoopback } from '../../lib/loopback.ts'
 import { urlHost } from '../../lib/url-host.ts'
 import { warnOfNoHandlers } from '../composition/handlers.ts'
-import { appsCode, consoleCode, processRoutes, tenantHttp } from '../composition/http.ts'
+import { processRoutes, tenantHttp } from '../composition/http.ts'
+import { loadedCode } from '../composition/routers.ts'
 import { openSharedResources, type ProcessNeeds, type RunningProcess } from '../composition/shared-resources.ts'
 import { openTenant, type Tenant } from '../composition/tenant.ts'
 import { publicUrl, publicUrlOf, type TenantSettings } from '../settings/tenants.ts'
@@ -85,10 +86,9 @@ export async function startService(needs: Needs): Promise<Service> {
 
   async function open(own: TenantSettings, failed: (fault: unknown) => void): Promise<ServedTenant> {
     const publicUrl = publicUrlOf(own, settings, port)
-    const apps = await appsCode(own.settings)
-    const console = await consoleCode(own.settings)
+    const code = await loadedCode(own.settings)
     const tenant = await openTenant({ ...shared, ...own, publicUrl, showsMailbox: true, failed })
-    return { ...tenant, http: tenantHttp(tenant, { publicUrl, mailboxKey, apps, console, adminPort, counts }) }
+    return { ...tenant, http: tenantHttp(tenant, { publicUrl, mailboxKey, code, adminPort, counts }) }
   }
 
   let hideMetrics = async (): Promise<void> => undefined

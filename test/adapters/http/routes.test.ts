@@ -1,7 +1,5 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { expect } from 'chai'
-import { adminRouter } from '../../../src/adapters/http/admin/admin-router.ts'
-import { explainRouter } from '../../../src/adapters/http/admin/explain-router.ts'
-import { appsRouter } from '../../../src/adapters/http/apps/apps-router.ts'
 import { docsRouter } from '../../../src/adapters/http/docs/docs-page.ts'
 import type { Router } from '../../../src/adapters/http/endpoint.ts'
 import { consoleRouter } from '../../../src/adapters/http/pages/console/console-router.ts'
@@ -9,52 +7,54 @@ import { frontDoorRouter } from '../../../src/adapters/http/pages/front-door.ts'
 import { mailboxRouter } from '../../../src/adapters/http/pages/mailbox-page.ts'
 import { tryRouter } from '../../../src/adapters/http/pages/try-page.ts'
 import { wellKnownRouter } from '../../../src/adapters/http/pages/well-known.ts'
-import { authRouter } from '../../../src/adapters/http/routers/auth.ts'
-import { checkPasswordRouter } from '../../../src/adapters/http/routers/check-password.ts'
-import { checkResetRouter } from '../../../src/adapters/http/routers/check-reset.ts'
-import { oauthRouter } from '../../../src/adapters/http/routers/oauth.ts'
-import { oauthAssociateRouter } from '../../../src/adapters/http/routers/oauth-associate.ts'
 import { operationsRouter } from '../../../src/adapters/http/routers/operations.ts'
-import { ownDeletionRouter } from '../../../src/adapters/http/routers/own-deletion.ts'
-import { ownExportRouter } from '../../../src/adapters/http/routers/own-export.ts'
-import { secondFactorRouter } from '../../../src/adapters/http/routers/second-factor.ts'
-import { userSearchRouter } from '../../../src/adapters/http/routers/user-search.ts'
 import { pagePaths, routes } from '../../../src/adapters/http/routes.ts'
-import { bearerTransport } from '../../../src/adapters/http/transports/bearer.ts'
-import { routers } from '../../../src/config/plugins/routers.ts'
+import { loadedCode, routerOf } from '../../../src/config/composition/routers.ts'
+import { mountsOf } from '../../../src/config/settings/mounts.ts'
+import type { Settings } from '../../../src/config/settings/schema/schema.ts'
+import { settingsFolder } from '../../support/services/settings.ts'
 
 describe('the list of routes', () => {
-  const backend = { name: 'any', transport: bearerTransport }
-  const all = (): Readonly<Record<string, Router>> => ({
-    auth: authRouter(backend),
-    secondFactor: secondFactorRouter(backend),
-    ...Object.fromEntries(routers.map(({ name, router }) => [name, router])),
-    oauth: oauthRouter({ name: 'any', backend, postsCallback: true, hasFactors: true }),
-    oauthAssociate: oauthAssociateRouter('any', true),
-    checkReset: checkResetRouter,
-    checkPassword: checkPasswordRouter,
-    userSearch: userSearchRouter,
-    explain: explainRouter,
-    ownDeletion: ownDeletionRouter,
-    ownExport: ownExportRouter,
-    apps: appsRouter,
-    admin: adminRouter,
-    operations: operationsRouter(false),
+  const folder = settingsFolder()
+  const { privateKey } = generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   })
+  const everything = {
+    routers: { factors: { enabled: true } },
+    users: { search: true, selfDeletion: true, selfExport: true },
+    admin: { enabled: true },
+    apps: { acme: { redirectUris: ['https://acme.example/back'], backend: 'jwt' } },
+    providers: { apple: { kind: 'apple', clientId: 'id', teamId: 'A'.repeat(10), keyId: 'A'.repeat(10), privateKey } },
+  }
+  /** The routers of the API at their mounts. */
+  const routersOf = async (settings: Settings) => {
+    const code = await loadedCode(settings)
+    const api = mountsOf(settings).flatMap((mount) => {
+      const router = routerOf(mount, settings, code)
+      return router === null ? [] : [[mount.part, router] as const]
+    })
+    return new Map<string, Router>([...api, ['operations', operationsRouter(false)]])
+  }
 
-  it('has exactly the operations of the routers', () => {
-    const operations = Object.entries(all()).map(([name, { endpoints }]) => [
-      name,
+  it('has exactly the operations of the routers, and no part without a mount', async () => {
+    const { settings } = await folder.load(everything)
+    const operations = [...(await routersOf(settings))].map(([part, { endpoints }]) => [
+      part,
       endpoints.map(({ method, path, access, limit }) => [method, path, access, ...(limit === null ? [] : [limit])]),
     ])
     const listed = Object.entries(routes).map(([name, own]) => [name, Object.values(own)])
-    expect(Object.fromEntries(operations)).to.deep.equal(Object.fromEntries(listed))
+    expect(operations).to.have.deep.members(listed)
+    expect(new Set(mountsOf(settings).map(({ part }) => part))).to.have.keys(Object.keys({ ...routes, ...pagePaths }))
   })
 
-  it('has bodies whose schemas all tenants share, so that each is compiled once', () => {
-    const bodies = () => Object.values(all()).flatMap(({ endpoints }) => endpoints.map(({ body }) => body))
-    const again = bodies()
-    for (const [index, body] of bodies().entries()) expect(body).to.equal(again[index])
+  it('has bodies whose schemas all tenants share, so that each is compiled once', async () => {
+    const { settings } = await folder.load(everything)
+    const bodies = async () =>
+      [...(await routersOf(settings)).values()].flatMap(({ endpoints }) => endpoints.map(({ body }) => body))
+    const again = await bodies()
+    for (const [index, body] of (await bodies()).entries()) expect(body).to.equal(again[index])
   })
 
   it('has exactly the pages of the routers, whose paths no setting may take', () => {

@@ -266,6 +266,11 @@ describe('judging the settings', () => {
       expect(ofPages.map(({ message }) => message)).to.include(
         'puts GET /account/authorize on a path that apps already uses',
       )
+      const [ofDocs] = await folder.faults({ users: { search: true }, routers: { users: { prefix: '/docs' } } })
+      expect(ofDocs).to.include({
+        path: 'routers.users.prefix',
+        message: 'puts GET /docs on a path that docs.enabled already uses',
+      })
     })
   })
 

@@ -3,7 +3,7 @@ import { costObjection } from '../../../adapters/crypto/cost-bounds.ts'
 import { secretObjection } from '../../../adapters/crypto/secret-objection.ts'
 import { objectionsToFieldSettings } from '../../../adapters/fields/field-settings.ts'
 import { objectionsToApps } from '../../../adapters/http/apps/app-settings.ts'
-import { pagePaths, routes } from '../../../adapters/http/routes.ts'
+import { pagePaths } from '../../../adapters/http/routes.ts'
 import { objectionsToCookie } from '../../../adapters/http/transports/cookie.ts'
 import { parseMailUrl } from '../../../adapters/mail/mail-url.ts'
 import { storeRoles } from '../../../adapters/stores/store-backend.ts'
@@ -11,7 +11,7 @@ import { basePathOf } from '../../../lib/base-path.ts'
 import { isLoopback, leadsToLoopback } from '../../../lib/loopback.ts'
 import { objectionToStore } from '../../plugins/stores.ts'
 import { canHavePages, isPublic } from '../defaults.ts'
-import { consoleRoutes, mountedRoutes, pageRoutes } from '../mounted-routes.ts'
+import { mountsOf } from '../mounts.ts'
 import type { Settings } from '../schema/schema.ts'
 import { enabledOf } from '../schema/tree.ts'
 
@@ -151,16 +151,19 @@ function isOurPage(page: string, publicUrl: string | undefined, allowedOrigins: 
 
 /** Refuses two operations on one path, in any case of letters: requests would never reach the second one. */
 function* judgePaths(settings: Settings): Generator<Objection> {
-  const owners = new Map(pathsOfService.map((one) => [one.toLowerCase(), 'the service itself']))
-  for (const { method, path, setting } of pageRoutes(settings)) owners.set(`${method} ${path}`.toLowerCase(), setting)
+  const owners = new Map<string, string>()
   const refused = new Set<string>()
-  for (const { method, path, setting } of [...mountedRoutes(settings), ...consoleRoutes(settings)]) {
-    const route = `${method} ${path}`
-    const key = route.toLowerCase().replace(/:\w+/g, ':')
-    const owner = owners.get(key)
-    if (owner === undefined) owners.set(key, setting)
-    else if (!refused.has(setting)) yield [setting, `puts ${route} on a path that ${owner} already uses`, [owner]]
-    if (owner !== undefined) refused.add(setting)
+  // The fault is that of a prefix, because other routes have fixed paths.
+  const mounts = mountsOf(settings).toSorted((a, b) => Number(a.prefix !== '') - Number(b.prefix !== ''))
+  for (const { setting, routes } of mounts) {
+    for (const { method, path } of routes) {
+      const key = `${method} ${path}`.toLowerCase().replace(/:\w+/g, ':')
+      const owner = owners.get(key)
+      if (owner === undefined) owners.set(key, setting)
+      else if (!refused.has(setting))
+        yield [setting, `puts ${method} ${path} on a path that ${owner} already uses`, [owner]]
+      if (owner !== undefined) refused.add(setting)
+    }
   }
 }
 
@@ -169,24 +172,16 @@ function* judgeBase(settings: Settings): Generator<Objection> {
   const { http, tenants } = settings
   const base = basePathOf(http.publicUrl).toLowerCase()
   if (base === '') return
-  const own = [...Object.values(pagePaths).flat(), ...pathsOfService.map((one) => one.split(' ')[1] ?? '')]
   const known = [
-    ...mountedRoutes(settings),
-    ...consoleRoutes(settings),
+    ...mountsOf(settings).flatMap(({ setting, routes }) => routes.map(({ path }) => ({ path, setting }))),
+    ...Object.values(pagePaths).flatMap((paths) => paths.map((path) => ({ path, setting: 'the service itself' }))),
     ...(tenants.by === 'path' ? [{ path: tenants.pathPrefix, setting: 'tenants.pathPrefix' }] : []),
-    ...own.map((path) => ({ path, setting: 'the service itself' })),
   ]
   const taken = known.find(({ path }) => `${path.toLowerCase()}/`.startsWith(`${base}/`))
   if (taken === undefined) return
   const message = `has the path ${base}, with which ${taken.path} of ${taken.setting} begins as well; choose another path`
   yield ['http.publicUrl', message, [taken.setting]]
 }
-
-/** The routes of the service itself. */
-const pathsOfService = [
-  ...Object.values(routes.operations).map(([method, path]) => `${method} ${path}`),
-  ...[...pagePaths.docs, ...pagePaths.try, ...pagePaths.mailbox].map((path) => `GET ${path}`),
-]
 
 function* judgePasswords({ passwords }: Settings): Generator<Objection> {
   const { memoryKiB, timeCost, parallelism, concurrency } = passwords
