@@ -188,7 +188,7 @@ export const explainRouter: Router<Use> = {
     }),
     endpoint(routes.explain.explainByBody, {
       operationId: 'users:explain_by_body',
-      summary: 'The same, with the address in the body, which no log of a proxy has',
+      summary: 'Why can the person not log in? The address is in the body, which no log of a proxy has',
       changesNothing: true,
       body: EmailBody,
       replies: { 200: { description: 'The causes, and what they rest on', body: ExplanationSchema } },

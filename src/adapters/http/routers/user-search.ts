@@ -171,7 +171,7 @@ export const userSearchRouter: Router<Use> = {
     }),
     endpoint(routes.userSearch.searchByBody, {
       operationId: 'users:search_by_body',
-      summary: 'The same, with the parameters in the body, which no log of a proxy has',
+      summary: 'List users as GET does, with the parameters in the body, which no log of a proxy has',
       changesNothing: true,
       body: SearchBody,
       replies,
