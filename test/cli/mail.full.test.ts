@@ -21,9 +21,12 @@ describe('portcullis mail test', () => {
   it('prints the reason of a failure', async () => {
     const smtp = await startSmtp({ onRecipient: () => ({ status: 550, text: '5.1.1 no such person' }) })
     const url = `smtp://127.0.0.1:${smtp.port}`
-    expect(await test(url)).to.include({ code: 1, err: 'Not sent: RCPT TO: 550 5.1.1 (550 5.1.1 no such person)\n' })
+    const hint = 'The setting is mail.url. docs/mail.md lists what to do'
+    const answer = 'Not sent: RCPT TO: 550 5.1.1 (550 5.1.1 no such person)'
+    expect(await test(url)).to.include({ code: 1, err: `${answer}\n${hint}\n` })
     await smtp.kill()
-    expect(await test(url)).to.include({ code: 1, err: `Not sent: CONN: ECONNREFUSED (127.0.0.1:${smtp.port})\n` })
+    const refused = `Not sent: CONN: ECONNREFUSED (127.0.0.1:${smtp.port})`
+    expect(await test(url)).to.include({ code: 1, err: `${refused}\n${hint}\n` })
   })
 
   it('needs a server and an address', async () => {

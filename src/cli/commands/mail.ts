@@ -23,6 +23,7 @@ export async function testMail(options: GlobalOptions & { readonly to: string })
     if (!(thrown instanceof MailFailed)) throw thrown
     const { answer, where } = thrown
     remark(`Not sent: ${where ?? ''}${answer === null ? '' : ` (${answer})`}`)
+    remark('The setting is mail.url. docs/mail.md lists what to do')
     return 1
   }
 }
