@@ -157,8 +157,8 @@ export default [
   {
     title: 'a trigger of an app that shares PostgreSQL runs as the service at COMMIT',
     file: 'src/adapters/stores/postgres/migrations/0002-shared-users.ts',
-    text: 'has_written := 1 OPERATOR',
-    replacement: 'has_written := false AND 1 OPERATOR',
+    text: 'has_written := session_user OPERATOR',
+    replacement: 'has_written := false AND session_user OPERATOR',
     tests: ['test/adapters/stores/postgres-roles.full.test.ts'],
     only: 'lower the number of written rows',
   },
