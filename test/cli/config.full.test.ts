@@ -78,7 +78,7 @@ describe('portcullis config check', () => {
       input: 'a quite long pass phrase',
     })
     expect(JSON.parse(made.out)).to.include({ id: 1 })
-    const env = { PORTCULLIS_IDS: 'objectid' }
+    const env = { PORTCULLIS_IDS: 'objectid', PORTCULLIS_HTTP__PORT: '0' }
     const told = 'ids: must be integer, as at the first start of this user store'
     for (const command of [['config', 'check'], ['serve'], ['user', 'list']]) {
       const { code, err } = await portcullis(command, { cwd, env })
