@@ -20,6 +20,8 @@ const env = {
   PORTCULLIS_USERS__FIELDS__HANDLE__UNIQUE: 'true',
   PORTCULLIS_USERS__FIELDS__HANDLE__TITLE__DE: 'Kürzel',
   PORTCULLIS_USERS__FIELDS__HANDLE__AT_REGISTRATION: 'optional',
+  PORTCULLIS_USERS__FIELDS__TOPICS__TYPE: 'array',
+  PORTCULLIS_USERS__FIELDS__TOPICS__TITLE__EN: 'The subjects of which this person wants to hear something by mail',
 }
 
 describe('the console in a browser', () => {
@@ -48,7 +50,7 @@ describe('the console in a browser', () => {
   const button = (text: string) => page.locator('#view').getByRole('button', { name: text, exact: true })
   const filled = (text: string, email: string) => text.replaceAll('{email}', email)
   const person = async (email: string, handle = email) => {
-    const json = { email, password: goodPassword, handle }
+    const json = { email, password: goodPassword, handle, topics: ['engines', 'poems'] }
     const answer = await call(service.url, 'POST', '/auth/register', { json })
     expect(answer.status).to.equal(201)
     return (answer.body as { id: string }).id // safe: a user
@@ -139,6 +141,9 @@ describe('the console in a browser', () => {
       await page.locator('.why p', { hasText: texts.causes.wrong_password.slice(0, 12) }).waitFor()
       await page.locator('.empty', { hasText: texts.person.links }).waitFor()
       expect(await page.locator('section', { hasText: texts.person.links }).count()).to.equal(0)
+      await page.locator('dd', { hasText: 'engines, poems' }).waitFor()
+      const widths = await page.locator('dd').evaluateAll((all) => all.map(({ clientWidth }) => clientWidth))
+      expect(Math.min(...widths), 'the values beside a long title').to.be.at.least(150)
       const lines = await page.evaluate<number>(
         "new Set([...document.querySelectorAll('#views a')].map((one) => one.offsetTop)).size",
       )

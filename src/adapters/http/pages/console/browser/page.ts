@@ -1,5 +1,5 @@
 import { dateText } from '../../../../../lib/date-text.ts'
-import { element, filled } from '../../browser/dom.ts'
+import { breakable, element, filled } from '../../browser/dom.ts'
 import type { ConsoleData } from '../console-data.ts'
 
 export { element, filled }
@@ -54,7 +54,8 @@ export function sayWhatWasLeft(): void {
 }
 
 /** Text of people, such as an address: its direction stays within it. */
-export const data = (text: string, name = 'span'): HTMLElement => element(name, { class: 'data', dir: 'auto' }, text)
+export const data = (text: string, name = 'span'): HTMLElement =>
+  element(name, { class: 'data', dir: 'auto' }, ...breakable(text))
 
 /** With its zone: superusers tell times to people elsewhere. */
 export function time(text: string): string {

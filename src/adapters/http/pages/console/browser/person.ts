@@ -108,7 +108,7 @@ function accessOf({ deactivation }: Details): HTMLElement {
 function textOf(value: unknown): string {
   if (value === null || value === undefined) return '–'
   if (typeof value === 'boolean') return value ? texts.yes : texts.no
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  return Array.isArray(value) ? value.join(', ') : String(value)
 }
 
 function factorSection({ factors }: Details): HTMLElement | null {

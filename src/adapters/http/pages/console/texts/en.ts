@@ -86,7 +86,7 @@ export const en = {
     passkey: 'Passkey',
     codes: '{count} recovery codes are left',
     since: 'since {time}',
-    resetAt: 'The factors go at {time}.',
+    resetAt: 'The factors go on {time}.',
     refusals: 'Refused logins of the last day',
     limits: 'Limits that count now',
     ofDevices: ' (known browsers)',

@@ -1,3 +1,4 @@
+import { breakable } from '../../../browser/dom.ts'
 import { showDetails } from '../details.ts'
 import { asUser, attempt, onClick, sendLinkOnClick, signOutOnClick } from '../form.ts'
 import { byId, data, element, filled, open, say, takeError, texts } from '../page.ts'
@@ -92,12 +93,6 @@ function rowOf({ id, oauth_name: name, account_email: email }: LinkedAccount, ca
 function iconOf(label: string, icon: string | null): HTMLElement {
   if (icon !== null) return element('img', { class: 'icon', src: icon, alt: '' })
   return element('span', { class: 'icon', 'aria-hidden': 'true' }, label.charAt(0))
-}
-
-/** An address that a narrow page breaks before the `@`. */
-function breakable(email: string): (Node | string)[] {
-  const at = email.lastIndexOf('@')
-  return [email.slice(0, at), element('wbr', {}), email.slice(at)]
 }
 
 signOutOnClick(byId('sign-out'))
