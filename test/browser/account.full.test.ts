@@ -549,7 +549,7 @@ describe('the pages at /account in a browser', () => {
     ['en-GB', 'Please fill this in.', 'This is not a valid email address.'],
     ['de-AT', 'Bitte füllen Sie dieses Feld aus.', 'Das ist keine gültige E-Mail-Adresse.'],
   ] as const) {
-    it(`call no address a wrong password (${locale})`, async () => {
+    it(`call no address a wrong password, and name all that is missing (${locale})`, async () => {
       await openBrowser(locale)
       await page.goto(`${service.url}/account/sign-in`)
       for (const [username, fault] of [
@@ -561,6 +561,9 @@ describe('the pages at /account in a browser', () => {
         expect(await page.textContent('#form-fault')).to.equal('')
         expect(await watched.focused()).to.equal('username')
       }
+      await page.goto(`${service.url}/account/sign-up`)
+      await submit({ email: '', password: '' })
+      for (const name of ['email', 'password']) await says(`#${name}-fault`, missing)
     })
   }
 
@@ -598,7 +601,7 @@ describe('the pages at /account in a browser', () => {
       for (const path of ['/account/reset', '/account/verify']) await inspect(path + token)
       await page.goto(`${service.url}/account/sign-up`)
       await submit({ email: '', password: '' })
-      await says('#email-fault', 'Das ist keine gültige E-Mail-Adresse.')
+      await says('#email-fault', 'Bitte füllen Sie dieses Feld aus.')
       await watched.expectAccessible('faults')
       await signUp(`axe-${colorScheme}@example.com`)
       await watched.expectAccessible('/account')

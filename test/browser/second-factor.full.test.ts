@@ -19,6 +19,7 @@ const texts = {
     operator: 'Ask the operator',
     copy: 'Copy',
     copied: 'The codes are copied',
+    once: 'They are shown only now',
     save: 'Save as a file',
     print: 'Print',
     kept: 'I have kept them',
@@ -33,6 +34,7 @@ const texts = {
     operator: 'Bitten Sie den Betreiber',
     copy: 'Kopieren',
     copied: 'Die Codes sind kopiert',
+    once: 'Sie werden nur jetzt gezeigt',
     save: 'Als Datei speichern',
     print: 'Drucken',
     kept: 'Ich habe sie aufbewahrt',
@@ -85,7 +87,8 @@ describe('the pages for a second factor in a browser', () => {
     ['en-GB', 1280, 'light'],
     ['de-AT', 360, 'dark'],
   ] as const) {
-    const { step, none, app, wrong, wrongRecovery, ended, operator, copy, copied, save, print, kept } = texts[locale]
+    const { step, none, app, wrong, wrongRecovery, ended, operator, copy, copied, once, save, print, kept } =
+      texts[locale]
     it(`add an authenticator app, ask for its code, and take a recovery code (${locale}, ${width})`, async () => {
       const email = `ada.${locale.toLowerCase()}.${width}@example.com`
       await register(service.url, email)
@@ -110,6 +113,7 @@ describe('the pages for a second factor in a browser', () => {
       const codes = await page.locator('.codes li').allTextContents()
       await page.getByRole('button', { name: copy }).click()
       await says('#message', copied)
+      await says('#step', once)
       expect(await page.evaluate('navigator.clipboard.readText()')).to.equal(codes.join('\n'))
       const download = page.waitForEvent('download')
       await page.getByRole('button', { name: save }).click()
@@ -208,7 +212,7 @@ describe('the page of the message about a reset', () => {
     await page.keyboard.press('Enter')
     await page.fill('#code', recoveryCodes[0] ?? '')
     await page.keyboard.press('Enter')
-    await says('#factor-reset', 'It will be removed at')
+    await says('#factor-reset', 'It will be removed on')
     const link = `${url}/account/factors#token=${token}`
     await page.goto(link)
     await page.click('#keep')

@@ -16,7 +16,7 @@ export function onSubmit(act: (fields: Readonly<Record<string, string>>) => Prom
     act(fields)
       .catch((problem: unknown) => {
         if (!(problem instanceof Problem)) throw problem
-        showFaults(form, problem.fields, problem.message)
+        showFaults(form, { ...problem.fields, ...missingIn(form) }, problem.message)
       })
       .finally(() => form.removeAttribute('aria-busy'))
   })
@@ -39,11 +39,20 @@ function showOnClick(form: HTMLFormElement): () => void {
   }
 }
 
+const inputsOf = (form: HTMLFormElement) => [
+  ...form.querySelectorAll<HTMLInputElement>('.field :is(input, select, textarea)'),
+]
+const nameOf = ({ dataset, name }: HTMLInputElement): string => dataset.field ?? name
+
+/** The service checks a password only once the other fields are right, and calls an empty address a wrong one. */
+function missingIn(form: HTMLFormElement): Readonly<Record<string, string>> {
+  const missing = inputsOf(form).filter(({ required, value }) => required && value === '')
+  return Object.fromEntries(missing.map((input) => [nameOf(input), texts.fieldMissing]))
+}
+
 function showFaults(form: HTMLFormElement, faults: Readonly<Record<string, string>>, message: string): void {
-  const inputs = [...form.querySelectorAll<HTMLInputElement>('.field :is(input, select, textarea)')]
-  for (const input of inputs) {
-    showFault(input, faults[input.dataset.field ?? input.name] ?? '')
-  }
+  const inputs = inputsOf(form)
+  for (const input of inputs) showFault(input, faults[nameOf(input)] ?? '')
   byId('form-fault').textContent = message
   const first = inputs.find((input) => input.hasAttribute('aria-invalid')) ?? (message === '' ? undefined : inputs[0])
   first?.focus()

@@ -175,8 +175,8 @@ export const en = {
     keepCodes:
       'Keep these recovery codes in a safe place, such as on paper. Each of them replaces your second factor once, if you lose it. They are shown only now, and former codes no longer work.',
     factorResetAt:
-      'Your second factor will be removed at {time}, because somebody said that it is lost. If it was not you, keep it, and choose a new password.',
-    factorGoesAt: 'It will be removed at {time}, because somebody said that it is lost.',
+      'Your second factor will be removed on {time}, because somebody said that it is lost. If it was not you, keep it, and choose a new password.',
+    factorGoesAt: 'It will be removed on {time}, because somebody said that it is lost.',
     factorsKept: 'Your second factor stays. If you did not ask for its removal, choose a new password now.',
     factorRemoved:
       'The recovery codes no longer work. A sign-in asks for no code, unless this service demands a second factor: then it asks you to add a new one.',

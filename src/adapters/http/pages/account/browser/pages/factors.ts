@@ -108,7 +108,8 @@ interface Codes {
 /** The only time that the codes are shown. */
 function showCodes({ recovery_codes: codes }: Codes, title: string, hint = ''): void {
   const hints = hint === '' ? [] : [element('p', { class: 'hint' }, hint)]
-  finish(title, texts.keepCodes, ...codeList(codes), ...hints, wayBack(texts.codesKept))
+  // No message: the one about a copy would replace it.
+  finish(title, '', element('p', {}, texts.keepCodes), ...codeList(codes), ...hints, wayBack(texts.codesKept))
 }
 
 function wayBack(text = wayText(wayOn)): HTMLElement {
