@@ -398,7 +398,8 @@ describe('the console in a browser', () => {
       await page.keyboard.press('Enter')
       await page.waitForURL('**/account/factors**')
       await page.goto(`${demanding.url}/admin`)
-      await page.locator('#view a', { hasText: en.gate.addFactor }).waitFor()
+      await page.locator('#view a', { hasText: en.gate.addFactor }).click()
+      await page.locator('#back-to-app', { hasText: 'Back to the console' }).click()
       await page.locator('#view a', { hasText: en.gate.withFactor }).click()
       await page.waitForURL('**/account/sign-in?another=factor&**')
     } finally {

@@ -105,6 +105,7 @@ export function keptReturn(): string | null {
 /** The text of a link to an address to return to, unless that is one of our pages. */
 export function backText(to: string): string | null {
   if (to.startsWith(`${location.origin}${data.base}/account`)) return null
+  if (to.startsWith(`${location.origin}${data.base}/admin`)) return texts.backToConsole
   return filled(texts.backTo, { app: new URL(to).host })
 }
 

@@ -138,6 +138,7 @@ export const de: Texts = {
     setPassword: 'Passwort festlegen',
     choosePassword: 'Neues Passwort festlegen',
     backTo: 'Zurück zu {app}',
+    backToConsole: 'Zurück zur Konsole',
     code: 'Code',
     codeHint: 'Die sechs Ziffern aus Ihrer Authenticator-App, oder ein Wiederherstellungscode.',
     codeIsUsed: 'Der gerade eingegebene Code gilt nur einmal. Ihre nächste Anmeldung fragt nach einem späteren.',

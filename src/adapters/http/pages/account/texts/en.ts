@@ -139,6 +139,7 @@ export const en = {
     setPassword: 'Set a password',
     choosePassword: 'Choose a new password',
     backTo: 'Back to {app}',
+    backToConsole: 'Back to the console',
     code: 'Code',
     codeHint: 'The six digits that your authenticator app shows, or a recovery code.',
     codeIsUsed: 'The code that you have just entered works only once. Your next sign-in asks for a later one.',
