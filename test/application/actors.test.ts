@@ -7,7 +7,6 @@ import { DeleteUser } from '../../src/application/accounts/delete-user.ts'
 import { RegisterUser } from '../../src/application/accounts/register-user.ts'
 import { CreateUser } from '../../src/application/administration/create-user.ts'
 import { InviteUser } from '../../src/application/administration/invite-user.ts'
-import { LoginTrace } from '../../src/application/explain/note-refused.ts'
 import { issueToken } from '../../src/application/one-time-tokens/issue-token.ts'
 import { RejectAccount } from '../../src/application/one-time-tokens/reject-account.ts'
 import { ResetPassword } from '../../src/application/one-time-tokens/reset-password.ts'
@@ -116,7 +115,6 @@ const acts: Readonly<Record<string, Act>> = {
       user: by.user,
       backend: by.backend,
       methods: ['pwd'],
-      trace: new LoginTrace({}),
       requestId,
     })
     return userOf(by)

@@ -66,8 +66,8 @@ export default [
   {
     title: 'a login beyond a limit reads the user',
     file: 'src/application/sign-in/log-in.ts',
-    text: '    const { account, find } = this.#named(input, trace)\n',
-    replacement: `    const { account, find } = this.#named(input, trace)
+    text: '    const { account, find, known } = this.#named(input)\n',
+    replacement: `    const { account, find, known } = this.#named(input)
     await find()
 `,
     tests: ['test/application/limits/limited-use-cases.test.ts'],
@@ -221,8 +221,8 @@ export default [
   {
     title: 'a login name has counters of its own beside those of its account',
     file: 'src/application/sign-in/log-in.ts',
-    text: 'trace.account = user === null ? key : emailKey(user.email)',
-    replacement: 'trace.account = key',
+    text: 'return user === null ? key : emailKey(user.email)',
+    replacement: 'return key',
     tests: ['test/application/limits/limited-use-cases.test.ts'],
   },
   {

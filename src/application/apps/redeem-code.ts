@@ -2,7 +2,7 @@ import { emailKey } from '../../domain/email.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { isAlive } from '../../domain/user.ts'
 import type { RequestFacts } from '../event-metadata.ts'
-import { type LoginTrace, noting } from '../explain/note-refused.ts'
+import { noting } from '../explain/note-refused.ts'
 import { mustAskFactor } from '../factors/level.ts'
 import type { Credential } from '../ports/credentials.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
@@ -42,10 +42,6 @@ export class RedeemCode {
   async execute(
     input: RequestFacts & Omit<BoundCode, 'challenge'> & { verifier: string; backend: Backend },
   ): Promise<Granted> {
-    return await noting(this.#needs, (trace) => this.#redeem(input, trace))
-  }
-
-  async #redeem(input: Parameters<RedeemCode['execute']>[0], trace: LoginTrace): Promise<Granted> {
     const { users, keyRing } = this.#needs
     const { code, app, redirectUri, verifier, backend, requestId, languages } = input
     const bound = { code, app, redirectUri, challenge: keyRing.digest(verifier) } // S256 is this digest
@@ -53,22 +49,28 @@ export class RedeemCode {
     if (open === null) throw new AppCodeRefused(await this.#endFirstUse(bound, backend))
     const login = open.content
     const user = await users.find(login.userId)
+    const known = { account: user && emailKey(user.email), detail: app }
     // A logout everywhere, a new password or a deactivation may have ended the login since.
-    trace.account = user && emailKey(user.email)
-    trace.reason = user?.isActive ? 'login_ended' : 'inactive'
-    trace.detail = app
-    // Nobody could answer the challenge of a user who has got a second factor since, so none is opened.
-    if (user === null || !isAlive(user, login) || mustAskFactor(user, login)) throw new AppCodeRefused(false)
-    if (await this.#hasEnded(login)) throw new AppCodeRefused(false)
+    const reason = user?.isActive ? 'login_ended' : 'inactive'
+    const alive = await noting(this.#needs, { ...known, reason }, async () => {
+      // Nobody could answer the challenge of a user who has got a second factor since, so none is opened.
+      const isRefused = user === null || !isAlive(user, login) || mustAskFactor(user, login)
+      if (isRefused || (await this.#hasEnded(login))) throw new AppCodeRefused(false)
+      return user
+    })
     const { methods, traits } = login
     const proof = { methods, provedAt: new Date(login.provedAt), app }
-    const result = await completeLogin(this.#needs, { user, backend, trace, traits, requestId, languages, ...proof })
+    const request = { traits, requestId, languages, detail: app }
+    const result = await completeLogin(this.#needs, { user: alive, backend, ...request, ...proof })
     if (result.type !== 'granted') throw new AppCodeRefused(false)
-    await this.#noteUse(bound, result.issued.credential)
-    // Another use that found no note has taken this record before, and one after this finds the note.
-    if ((await unusedCodes.take(this.#needs, foundBy(bound))) !== null) return result
-    await this.#logOut({ user, credential: result.issued.credential, backend })
-    throw new AppCodeRefused(true)
+    const { credential } = result.issued
+    return await noting(this.#needs, { ...known, reason: null }, async () => {
+      await this.#noteUse(bound, credential)
+      // Another use that found no note has taken this record before, and one after this finds the note.
+      if ((await unusedCodes.take(this.#needs, foundBy(bound))) !== null) return result
+      await this.#logOut({ user: alive, credential, backend })
+      throw new AppCodeRefused(true)
+    })
   }
 
   /** Whether the login that issued the code has ended, such as by a logout. */

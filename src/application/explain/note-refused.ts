@@ -12,49 +12,43 @@ export interface NoteNeeds {
   noteRefused?: ((account: EmailKey, login: Omit<RefusedLogin, 'at'>) => void) | undefined
 }
 
-/** The account of a login under way, and the reason if it is refused. `noting` makes one for each login. */
-export class LoginTrace {
-  readonly #needs: NoteNeeds
-  /** `null` until the account is known. Nothing is noted without one. */
-  account: EmailKey | null = null
-  /** The reason if the login is refused now; `null` if the refusal itself tells it. */
-  reason: RefusedReason | null = null
-  detail: string | null = null
-  #isNoted = false
-  constructor(needs: NoteNeeds) {
-    this.#needs = needs
-  }
+/** A login that may be refused. */
+export interface NotedLogin {
+  /** `null`: nothing is noted. A function tells the account of a login whose work finds it out. */
+  readonly account: EmailKey | null | (() => Promise<EmailKey | null>)
+  /** The reason of a refusal that does not tell it by itself. */
+  readonly reason: RefusedReason | null
+  readonly detail?: string | null
+}
 
-  /** Notes the login, once. */
-  note(reason: RefusedReason, detail: string | null = null): void {
-    if (this.#isNoted || this.account === null) return
-    this.#isNoted = true
-    this.#needs.noteRefused?.(this.account, { reason, detail })
+/** Every part of a login that may refuse it runs here, so each refusal leaves the same note, whether or not a user has the address. */
+export async function noting<R>(needs: NoteNeeds, login: NotedLogin, work: () => Promise<R>): Promise<R> {
+  try {
+    return await work()
+  } catch (thrown) {
+    throw await noted(needs, login, thrown)
   }
+}
 
-  /** Notes the refusal of the login. */
-  refused(thrown: unknown): void {
-    if (thrown instanceof InvalidInput) return
-    if (thrown instanceof LimitReached) this.note('limit_reached', thrown.limit)
-    else if (!(thrown instanceof Refusal)) this.note('unavailable')
-    else this.note(reasons[thrown.code] ?? this.reason ?? 'provider_refused', this.detail)
-  }
+/** Notes the refusal of a login, and returns it. */
+export async function noted(needs: NoteNeeds, login: NotedLogin, thrown: unknown): Promise<unknown> {
+  const note = noteOf(login, thrown)
+  const account = typeof login.account === 'function' ? await login.account().catch(() => null) : login.account
+  if (note !== null && account !== null) needs.noteRefused?.(account, note)
+  return thrown
+}
+
+function noteOf({ reason, detail = null }: NotedLogin, thrown: unknown): Omit<RefusedLogin, 'at'> | null {
+  if (thrown instanceof InvalidInput) return null
+  if (thrown instanceof LimitReached) return { reason: 'limit_reached', detail: thrown.limit }
+  if (!(thrown instanceof Refusal)) return { reason: 'unavailable', detail: null }
+  return { reason: reasons[thrown.code] ?? reason ?? 'provider_refused', detail }
 }
 
 const reasons: Partial<Record<RefusalCode, RefusedReason>> = {
   LOGIN_USER_NOT_VERIFIED: 'not_verified',
   OAUTH_USER_ALREADY_EXISTS: 'provider_not_linked',
-}
-
-/** Every way to log in does its work here, so each refusal leaves the same note, whether or not a user has the address. */
-export async function noting<R>(needs: NoteNeeds, work: (trace: LoginTrace) => Promise<R>): Promise<R> {
-  const trace = new LoginTrace(needs)
-  try {
-    return await work(trace)
-  } catch (thrown) {
-    trace.refused(thrown)
-    throw thrown
-  }
+  OAUTH_NOT_AVAILABLE_EMAIL: 'provider_refused',
 }
 
 interface Needs {

@@ -8,7 +8,7 @@ import { unknownTraits } from '../../domain/session.ts'
 import type { User } from '../../domain/user.ts'
 import { QueueFull } from '../change-user.ts'
 import { eventMetadata, type RequestFacts, requestFacts } from '../event-metadata.ts'
-import { type LoginTrace, noting } from '../explain/note-refused.ts'
+import { noting } from '../explain/note-refused.ts'
 import { type Limits, unknownCaller } from '../limits/limits.ts'
 import { type ProvedByPasskey as Proved, type UsePasskeyNeeds, usePasskey } from '../passkeys/use-passkey.ts'
 import type { PasskeyResponse } from '../ports/passkey-verifier.ts'
@@ -44,7 +44,8 @@ export class FinishLogin {
 
   /**
    * Refuses alike a wrong or used code, and a challenge that is unknown, expired, used, tried five times, of another backend or browser, or of a
-   * record that has changed since.
+   * record that has changed since. A challenge that is unknown or expired names nobody, so its refusal leaves no note. The note of the
+   * first step stays.
    */
   async execute(
     input: LoginClient & {
@@ -55,11 +56,6 @@ export class FinishLogin {
       trustsBrowser?: boolean
     },
   ): Promise<LoginResult> {
-    return await noting(this.#needs, (trace) => this.#finish(input, trace))
-  }
-
-  /** A challenge that is unknown or expired names nobody, so its refusal leaves no note. The note of the first step stays. */
-  async #finish(input: Parameters<FinishLogin['execute']>[0], trace: LoginTrace): Promise<LoginResult> {
     const needs = this.#needs
     const { challenge, proof, backend, browser = null } = input
     const request = requestFacts(input)
@@ -76,15 +72,15 @@ export class FinishLogin {
       }
     }
     const found = await orGiveBack(() => needs.users.find(held.content.userId))
-    trace.account = found && emailKey(found.email)
-    trace.reason = found?.isActive ? 'second_factor_outdated' : 'inactive'
     if (found === null || !stillProves(held, found)) {
-      await needs.challenges.end(held)
-      throw new Refusal('SECOND_FACTOR_REFUSED')
+      const account = found && emailKey(found.email)
+      const reason = found?.isActive ? 'second_factor_outdated' : 'inactive'
+      return await noting(needs, { account, reason }, async () => {
+        await needs.challenges.end(held)
+        throw new Refusal('SECOND_FACTOR_REFUSED')
+      })
     }
 
-    trace.reason = 'second_factor_wrong'
-    trace.detail = proof.method
     const isValid = (user: User): boolean => stillProves(held, user)
     const by = (user: User): Actor => person(user, null)
     const prove = async (): Promise<Proved | null> => {
@@ -97,20 +93,23 @@ export class FinishLogin {
       return user && { user, methods: ['otp', twoFactors] }
     }
     const { email, passwordVersion, factors } = found
-    const ofUser = { account: emailKey(email), passwordVersion, factorsSince: factorsSince(factors) }
-    const proved = await orGiveBack(() => needs.limits.factor({ ...ofUser, client, device }, prove))
-    if (proved === null) {
+    const account = emailKey(email)
+    const wrong = { account, reason: 'second_factor_wrong', detail: proof.method } as const
+    const proved = await noting(needs, wrong, async () => {
+      const ofUser = { account, passwordVersion, factorsSince: factorsSince(factors) }
+      const proved = await orGiveBack(() => needs.limits.factor({ ...ofUser, client, device }, prove))
+      if (proved !== null) return proved
       await needs.challenges.giveBack(held, true)
       if (held.content.tries === 0) await this.#tell(found, input)
       throw new Refusal('SECOND_FACTOR_REFUSED')
-    }
+    })
     const { requiresVerification, methods: first } = held.content
     const methods = [...new Set([...first, ...proved.methods])]
     const { user } = proved
     const { trustsBrowser } = input
-    const login = { user, backend, trace, methods, requiresVerification, trustsBrowser, ...request }
+    const login = { user, backend, detail: proof.method, methods, requiresVerification, trustsBrowser, ...request }
     const result = await orGiveBack(() => completeLogin(needs, login))
-    await needs.challenges.end(held)
+    await noting(needs, wrong, () => needs.challenges.end(held))
     return result
   }
 

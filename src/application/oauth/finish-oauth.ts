@@ -13,7 +13,7 @@ import type { FieldNeeds } from '../accounts/own-fields.ts'
 import { type RegistrationNeeds, registrationEvents } from '../accounts/registration-events.ts'
 import type { Change } from '../change-user.ts'
 import { eventMetadata, type RequestFacts, requestFacts } from '../event-metadata.ts'
-import { type LoginTrace, noting } from '../explain/note-refused.ts'
+import { noted, noting } from '../explain/note-refused.ts'
 import type { Limits } from '../limits/limits.ts'
 import type { ProviderVault } from '../ports/provider-vault.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
@@ -64,7 +64,6 @@ interface SignIn extends RequestFacts {
   readonly identity: OAuthIdentity
   readonly provider: string
   readonly policy: OAuthPolicy
-  readonly trace: LoginTrace
 }
 
 const maxAttempts = 5
@@ -101,17 +100,11 @@ export class FinishOAuth {
       backend: Backend
     },
   ): Promise<LoginResult> {
-    return await noting(this.#needs, (trace) => this.#finish(input, trace))
-  }
-
-  async #finish(input: Parameters<FinishOAuth['execute']>[0], trace: LoginTrace): Promise<LoginResult> {
     const { response, arrival, policy, backend, browser } = input
     const request = requestFacts(input)
     const identity = await identityOf(this.#needs, response, arrival, null)
     const provider = arrival.provider.name
-    trace.account = identity.email && emailKey(identity.email)
-    trace.detail = provider
-    const { user, isNew } = await this.#userOf({ identity, provider, policy, trace, ...request })
+    const { user, isNew } = await this.#userOf({ identity, provider, policy, ...request })
     const { requiresVerification } = policy
     const client = { ...request, browser, isRegistration: isNew }
     const by = actorOf(provider)
@@ -119,7 +112,7 @@ export class FinishOAuth {
     // A thief may have linked an own account before the user added a factor. The provider knows nothing of this user then.
     const isTrusted = policy.trustsSecondFactor && account !== null && isVouchedFor(account, user)
     const proved = { user, backend, methods: isTrusted ? ['provider', twoFactors] : ['provider'], by }
-    const login = { ...client, ...proved, trace, requiresVerification }
+    const login = { ...client, ...proved, detail: provider, requiresVerification }
     return await completeLogin(this.#needs, login)
   }
 
@@ -127,23 +120,28 @@ export class FinishOAuth {
   async #userOf(signIn: SignIn): Promise<{ user: User; isNew: boolean }> {
     const { users } = this.#needs
     const { identity, provider } = signIn
+    const named = { account: identity.email && emailKey(identity.email), reason: 'inactive', detail: provider } as const
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      const linked = await users.findByOAuthAccount(provider, identity.accountId)
+      const linked = await noting(this.#needs, named, () => users.findByOAuthAccount(provider, identity.accountId))
       if (linked !== null) {
-        signIn.trace.account = emailKey(linked.email)
-        const renewed = await this.#renew(linked, signIn)
+        const account = emailKey(linked.email)
+        const renewed = await noting(this.#needs, { ...named, account }, () => this.#renew(linked, signIn))
         if (renewed !== null) return { user: renewed, isNew: false }
         continue
       }
-      if (identity.email === null) throw new Refusal('OAUTH_NOT_AVAILABLE_EMAIL')
-      const same = await users.findByEmail(emailKey(identity.email))
-      const isNew = same === null
-      const user = isNew
-        ? await this.#create(identity.email, signIn)
-        : await this.#associate(same, identity.email, signIn)
-      if (user !== null) return { user, isNew }
+      const found = await noting(this.#needs, named, () => this.#byAddress(signIn))
+      if (found !== null) return found
     }
-    throw new Unavailable('other logins change an account all the time')
+    throw await noted(this.#needs, named, new Unavailable('other logins change an account all the time'))
+  }
+
+  async #byAddress(signIn: SignIn): Promise<{ user: User; isNew: boolean } | null> {
+    const { email } = signIn.identity
+    if (email === null) throw new Refusal('OAUTH_NOT_AVAILABLE_EMAIL')
+    const same = await this.#needs.users.findByEmail(emailKey(email))
+    const isNew = same === null
+    const user = isNew ? await this.#create(email, signIn) : await this.#associate(same, email, signIn)
+    return user && { user, isNew }
   }
 
   async #renew({ id }: User, signIn: SignIn): Promise<User | null> {
@@ -202,8 +200,7 @@ export class FinishOAuth {
 
   /** Creates or renews the link of an active user. If the owner of the address was not proved yet, it removes earlier access. */
   #linked(fresh: User, signIn: SignIn): Change {
-    const { identity, provider, trace } = signIn
-    trace.reason = fresh.isActive ? null : 'inactive'
+    const { identity, provider } = signIn
     if (!fresh.isActive) throw new Refusal('LOGIN_BAD_CREDENTIALS')
     const account = sealedAccount(this.#needs, fresh, provider, identity)
     const isNew = accountOf(fresh, provider, identity.accountId) === null

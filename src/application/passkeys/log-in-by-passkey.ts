@@ -2,7 +2,7 @@ import { emailKey } from '../../domain/email.ts'
 import { passkeyKeyName } from '../../domain/fields.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { requestFacts } from '../event-metadata.ts'
-import { noting } from '../explain/note-refused.ts'
+import { noted, noting } from '../explain/note-refused.ts'
 import type { PasskeyResponse } from '../ports/passkey-verifier.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import type { Backend } from '../sign-in/authenticate.ts'
@@ -12,6 +12,7 @@ import {
   type LoginClient,
   type LoginResult,
 } from '../sign-in/complete-login.ts'
+import { foundOnce } from '../sign-in/found-once.ts'
 import type { SignInChallenges } from './sign-in-challenges.ts'
 import { type UsePasskeyNeeds, usePasskey } from './use-passkey.ts'
 
@@ -47,18 +48,21 @@ export class LogInByPasskey {
     const { response, backend, browser = null } = input
     const { userHandle } = response.response
     const request = requestFacts(input)
-    return await noting(this.#needs, async (trace) => {
-      trace.reason = 'passkey_refused'
-      const findUser = async () => {
-        const user = userHandle == null ? null : await this.#needs.users.findByKey(passkeyKeyName, userHandle)
-        trace.account = user && emailKey(user.email)
-        return user
-      }
-      const proved = await usePasskey(this.#needs, { response, browser, findUser, ...request })
-      // Nobody has typed an address or a password, so their refusal would mislead.
-      if (proved?.user.isActive === false) trace.reason = 'inactive'
-      if (!proved?.user.isActive) throw new Refusal('PASSKEY_REFUSED')
-      return await completeLogin(this.#needs, { ...proved, backend, trace, ...request })
+    const { find, isSought } = foundOnce(async () =>
+      userHandle == null ? null : await this.#needs.users.findByKey(passkeyKeyName, userHandle),
+    )
+    const account = async () => {
+      const user = isSought() ? await find() : null
+      return user && emailKey(user.email)
+    }
+    const proved = await noting(this.#needs, { account, reason: 'passkey_refused' }, async () => {
+      const proved = await usePasskey(this.#needs, { response, browser, findUser: find, ...request })
+      if (proved === null) throw new Refusal('PASSKEY_REFUSED')
+      return proved
     })
+    // Nobody has typed an address or a password, so their refusal would mislead.
+    if (!proved.user.isActive)
+      throw await noted(this.#needs, { account, reason: 'inactive' }, new Refusal('PASSKEY_REFUSED'))
+    return await completeLogin(this.#needs, { ...proved, backend, ...request })
   }
 }

@@ -8,7 +8,7 @@ import { unknownTraits } from '../../domain/session.ts'
 import type { User } from '../../domain/user.ts'
 import { type ChangeUser, QueueFull } from '../change-user.ts'
 import { eventMetadata, type MetadataNeeds, type RequestFacts } from '../event-metadata.ts'
-import type { LoginTrace, NoteNeeds } from '../explain/note-refused.ts'
+import { type NoteNeeds, noting } from '../explain/note-refused.ts'
 import { type Challenges, type FactorMethod, methodsOf } from '../factors/challenges.ts'
 import { isTooWeak, type LevelNeeds, mustAskFactor, trustedBrowser } from '../factors/level.ts'
 import type { TrustedBrowsers } from '../factors/trusted-browsers.ts'
@@ -55,8 +55,8 @@ interface Login extends LoginClient {
   /** The exact record whose password or provider account was verified. */
   readonly user: User
   readonly backend: Backend
-  /** For the note of a refusal: a way to log in runs in `noting`. */
-  readonly trace: LoginTrace
+  /** For the note of a refusal: the provider, the app, or the second factor. */
+  readonly detail?: string
   /** How the user was proved, as in `Proof`. */
   readonly methods: readonly string[]
   /** When the user was proved, for a login that continues another one; by default now. */
@@ -100,9 +100,13 @@ export interface Granted {
  * of events is full: otherwise a failing handler would lock its user out.
  */
 export async function completeLogin(needs: CompleteLoginNeeds, login: Login): Promise<LoginResult> {
-  const { user, backend, trace, app, requestId, requiresVerification = false, traits = unknownTraits } = login
-  trace.account = emailKey(user.email)
-  trace.reason = user.isActive ? null : 'inactive'
+  const { user, detail = null } = login
+  const noted = { account: emailKey(user.email), reason: user.isActive ? null : 'inactive', detail } as const
+  return await noting(needs, noted, () => completed(needs, login))
+}
+
+async function completed(needs: CompleteLoginNeeds, login: Login): Promise<LoginResult> {
+  const { user, backend, app, requestId, requiresVerification = false, traits = unknownTraits } = login
   if (!user.isActive) throw new Refusal('LOGIN_BAD_CREDENTIALS')
   if ((requiresVerification || backend.requiresVerification) && !user.isVerified) {
     throw new Refusal('LOGIN_USER_NOT_VERIFIED')
@@ -123,7 +127,7 @@ export async function completeLogin(needs: CompleteLoginNeeds, login: Login): Pr
     const client = caller?.client ?? null
     const proved = { user, backend: backend.name, browser, methods, requiresVerification, client }
     const challenge = await challenges.open(proved)
-    trace.note('second_factor_asked')
+    needs.noteRefused?.(emailKey(user.email), { reason: 'second_factor_asked', detail: null })
     return { type: 'second_factor', challenge, methods: methodsOf(user.factors) }
   }
 

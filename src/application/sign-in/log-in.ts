@@ -1,15 +1,16 @@
-import { type Email, emailKey } from '../../domain/email.ts'
+import { type Email, type EmailKey, emailKey } from '../../domain/email.ts'
 import { loginNameKey } from '../../domain/login-name.ts'
 import { LimitReached, Refusal, Unavailable } from '../../domain/refusal.ts'
 import type { RefusedReason } from '../../domain/refused-login.ts'
 import { keepingImport, type User } from '../../domain/user.ts'
 import { requestFacts } from '../event-metadata.ts'
-import { type LoginTrace, noting } from '../explain/note-refused.ts'
+import { noted, noting } from '../explain/note-refused.ts'
 import { type Limits, type PasswordAttempt, unknownCaller } from '../limits/limits.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import type { Backend } from './authenticate.ts'
 import { type CompleteLoginNeeds, completeLogin, type LoginClient, type LoginResult } from './complete-login.ts'
+import { foundOnce } from './found-once.ts'
 import { type NoticeNeeds, TellInactive } from './tell-inactive.ts'
 
 interface Needs extends CompleteLoginNeeds {
@@ -30,7 +31,10 @@ type Rehashed = Exclude<Awaited<ReturnType<PasswordHasher['verify']>>, 'match' |
 
 /** The account that a login names. */
 interface Named extends Pick<PasswordAttempt, 'account'> {
+  /** Reads the user once. */
   find(): Promise<User | null>
+  /** The account for a note; `null` if nobody has looked for it yet. */
+  known(): Promise<EmailKey | null>
 }
 
 export class LogIn {
@@ -52,54 +56,48 @@ export class LogIn {
   async execute(
     input: LoginClient & LoginNames & { password: string; backend: Backend; asksFactor?: boolean },
   ): Promise<LoginResult> {
-    return await noting(this.#needs, (trace) => this.#logIn(input, trace))
-  }
-
-  async #logIn(input: Parameters<LogIn['execute']>[0], trace: LoginTrace): Promise<LoginResult> {
     const { password, backend, browser, asksFactor } = input
     const request = requestFacts(input)
     const { client, device } = request.caller ?? unknownCaller
-    const { account, find } = this.#named(input, trace)
+    const { account, find, known } = this.#named(input)
 
-    const verified = await this.#needs.limits.password(
-      { client, device, account, requestId: request.requestId },
-      async () => {
+    const verified = await noting(this.#needs, { account: known, reason: null }, async () => {
+      const attempt = { client, device, account, requestId: request.requestId }
+      const verified = await this.#needs.limits.password(attempt, async () => {
         const user = await find()
-        trace.reason = reasonOf(user)
         const verified = await this.#verify(user, password, client)
         if (user?.isActive === false) this.#tellInactive?.execute({ user, password, ...request })
         return verified
-      },
-    )
-    if (verified === null) throw new Refusal('LOGIN_BAD_CREDENTIALS')
-    const { user, verdict } = verified
-    if (verdict !== 'match') await this.#rehash(user, password, client, verdict)
-    const login = { user, backend, trace, methods: ['pwd'], browser, asksFactor, ...request }
+      })
+      if (verified !== null && verified.verdict !== 'match') {
+        await this.#rehash(verified.user, password, client, verified.verdict)
+      }
+      return verified
+    })
+    if (verified === null) {
+      const refused = { account: known, reason: reasonOf(await find()) }
+      throw await noted(this.#needs, refused, new Refusal('LOGIN_BAD_CREDENTIALS'))
+    }
+    const login = { user: verified.user, backend, methods: ['pwd'], browser, asksFactor, ...request }
     return await completeLogin(this.#needs, login)
   }
 
-  /** The user of an address is read within all limits. A login name is read before those of the account, and only once. */
-  #named({ email, name, backend }: LoginNames & { backend: Backend }, trace: LoginTrace): Named {
+  /** The user of an address is read within all limits. A login name is read before those of the account. Each is read once. */
+  #named({ email, name, backend }: LoginNames & { backend: Backend }): Named {
     const { users } = this.#needs
     if (email !== null) {
       const account = emailKey(email)
-      trace.account = account
-      return { account, find: () => users.findByEmail(account) }
+      return { account, ...foundOnce(() => users.findByEmail(account)), known: async () => account }
     }
     const { loginField = null } = backend
     const key = loginField === null || name == null ? null : loginNameKey(name)
-    if (loginField === null || key === null) return { account: null, find: async () => null }
-    let found: Promise<User | null> | undefined
-    const find = () => {
-      found ??= users.findByKey(loginField, key)
-      return found
-    }
+    if (loginField === null || key === null) return { account: null, find: async () => null, known: async () => null }
+    const { find, isSought } = foundOnce(() => users.findByKey(loginField, key))
     const account = async () => {
       const user = await find()
-      trace.account = user === null ? key : emailKey(user.email)
-      return trace.account
+      return user === null ? key : emailKey(user.email)
     }
-    return { account, find }
+    return { account, find, known: async () => (isSought() ? await account() : null) }
   }
 
   async #verify(user: User | null, password: string, client: string | null) {

@@ -16,7 +16,6 @@ import type { Order } from '../../../src/adapters/stores/sqlite/protocol.ts'
 import { sqliteBackend } from '../../../src/adapters/stores/sqlite/sqlite.ts'
 import { startThread } from '../../../src/adapters/stores/sqlite/writer.ts'
 import { Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
-import { LoginTrace } from '../../../src/application/explain/note-refused.ts'
 import { unlimited } from '../../../src/application/limits/limits.ts'
 import { completeLogin, type UnrecordedTime } from '../../../src/application/sign-in/complete-login.ts'
 import type { Email } from '../../../src/domain/email.ts'
@@ -198,7 +197,7 @@ describe('the SQLite store', () => {
       warnOfUnrecorded: ({ err }: UnrecordedTime) => expect.fail(String(err)),
     }
     const backend = { name: 'cookie', requiresVerification: false, isForBrowsers: true, credentials }
-    await completeLogin(needs, { user, backend, methods: ['pwd'], trace: new LoginTrace({}), requestId: 'a test' })
+    await completeLogin(needs, { user, backend, methods: ['pwd'], requestId: 'a test' })
     const batches = orders.map((order) => (order === 'end' || order.steps === 'close' ? [] : order.steps))
     expect(batches.map((steps) => steps.map(({ method }) => method))).to.deep.equal([['put', 'recordLogin']])
     expect(await loginTimes.lastLogin(user.id)).to.deep.equal(at.clock())

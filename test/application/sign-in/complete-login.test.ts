@@ -1,6 +1,5 @@
 import { expect } from 'chai'
 import { newId } from '../../../src/adapters/crypto/new-id.ts'
-import { LoginTrace } from '../../../src/application/explain/note-refused.ts'
 import { unlimited } from '../../../src/application/limits/limits.ts'
 import type { LoginTimes } from '../../../src/application/ports/stores/login-times.ts'
 import {
@@ -50,7 +49,7 @@ async function scene() {
     warnOfUnrecorded: (one: UnrecordedTime) => void unrecorded.push(one),
     warnOfDropped: (one: DroppedEvents) => void dropped.push(one),
   }
-  const logIn = (user: User) => completeLogin(needs, { user, backend, methods, trace: new LoginTrace({}), requestId })
+  const logIn = (user: User) => completeLogin(needs, { user, backend, methods, requestId })
   return { clock, users, outbox, loginTimes, dropped, unrecorded, proofs, turns, logIn, needs }
 }
 
