@@ -1,5 +1,6 @@
 import type { HandlerContext } from '../../application/ports/event-handlers.ts'
 import type { ActorWithoutLogin } from '../../domain/actor.ts'
+import type { Email } from '../../domain/email.ts'
 import type { LinkChange, UserChanges } from '../../domain/events.ts'
 import type { ChangedFields, ShownFields } from '../../domain/field-types.ts'
 import { jsonId } from '../../domain/ids.ts'
@@ -25,40 +26,23 @@ interface WireLink {
   readonly account_email: string
 }
 
+/** `is_active` of `isActive`. */
+type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
+  : ''
+
+type WireValue<Value> = Value extends LinkChange ? WireLink : Value extends Email ? string : Value
+
+type OwnChanges = Omit<UserChanges, 'fields'>
+
+/** The changes of `UserChanges`, which explains them, by the names of the HTTP answers. */
+type WireOwnChanges = { readonly [Name in keyof OwnChanges as SnakeCase<Name>]: WireValue<OwnChanges[Name]> }
+
 /**
  * The changed fields with their new values, also those that the deployer declares; `password: true` stands for a new
  * password.
  */
-export interface WireChanges extends ChangedFields<WireLink> {
-  readonly email?: string
-  /** The previous address. Present if and only if `email` is. */
-  readonly previous_email?: string
-  readonly password?: true
-  /** The password was removed, because it was not known to be the owner's. */
-  readonly password_removed?: true
-  readonly is_active?: boolean
-  /** When the deactivation ends by itself, ISO 8601; `null` if it no longer does. */
-  readonly inactive_until?: string | null
-  readonly inactive_reason?: string
-  readonly is_superuser?: boolean
-  readonly is_verified?: boolean
-  /** The user or a superuser ended all logins, on every device. */
-  readonly logged_out_everywhere?: true
-  readonly oauth_linked?: WireLink
-  readonly oauth_unlinked?: WireLink
-  readonly factor_added?: 'totp' | 'passkey'
-  /** The recovery codes go with the last one. */
-  readonly factor_removed?: 'totp' | 'passkey' | 'all'
-  /** The new name of a passkey. */
-  readonly passkey_renamed?: string
-  /** The counter of a passkey went back: a copy of it may exist. */
-  readonly passkey_counter_went_back?: true
-  readonly recovery_codes_renewed?: true
-  /** A login used up a recovery code. The number is that of the codes that are left. */
-  readonly recovery_code_used?: number
-  /** The reset of the second factors was stopped, so they stay. */
-  readonly factors_kept?: true
-}
+export interface WireChanges extends WireOwnChanges, ChangedFields<WireLink> {}
 
 export function wireUser(user: UserView): WireUser {
   return {
@@ -71,29 +55,13 @@ export function wireUser(user: UserView): WireUser {
   }
 }
 
-export function wireChanges(changes: UserChanges): WireChanges {
-  return {
-    ...(changes.email !== undefined && { email: changes.email }),
-    ...(changes.previousEmail !== undefined && { previous_email: changes.previousEmail }),
-    ...(changes.password !== undefined && { password: changes.password }),
-    ...(changes.passwordRemoved !== undefined && { password_removed: changes.passwordRemoved }),
-    ...(changes.isActive !== undefined && { is_active: changes.isActive }),
-    ...(changes.inactiveUntil !== undefined && { inactive_until: changes.inactiveUntil }),
-    ...(changes.inactiveReason !== undefined && { inactive_reason: changes.inactiveReason }),
-    ...(changes.isSuperuser !== undefined && { is_superuser: changes.isSuperuser }),
-    ...(changes.isVerified !== undefined && { is_verified: changes.isVerified }),
-    ...(changes.loggedOutEverywhere !== undefined && { logged_out_everywhere: changes.loggedOutEverywhere }),
-    ...(changes.oauthLinked !== undefined && { oauth_linked: wireLink(changes.oauthLinked) }),
-    ...(changes.oauthUnlinked !== undefined && { oauth_unlinked: wireLink(changes.oauthUnlinked) }),
-    ...(changes.factorAdded !== undefined && { factor_added: changes.factorAdded }),
-    ...(changes.factorRemoved !== undefined && { factor_removed: changes.factorRemoved }),
-    ...(changes.passkeyRenamed !== undefined && { passkey_renamed: changes.passkeyRenamed }),
-    ...(changes.passkeyCounterWentBack !== undefined && { passkey_counter_went_back: changes.passkeyCounterWentBack }),
-    ...(changes.recoveryCodesRenewed !== undefined && { recovery_codes_renewed: changes.recoveryCodesRenewed }),
-    ...(changes.recoveryCodeUsed !== undefined && { recovery_code_used: changes.recoveryCodeUsed }),
-    ...(changes.factorsKept !== undefined && { factors_kept: changes.factorsKept }),
-    ...changes.fields,
-  }
+export function wireChanges({ fields, ...changes }: UserChanges): WireChanges {
+  const own = Object.entries(changes).map(([name, value]) => {
+    const wireName = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+    return [wireName, typeof value === 'object' && value !== null ? wireLink(value) : value] as const
+  })
+  // Safe: `SnakeCase` makes the same names.
+  return { ...Object.fromEntries(own.filter(([, value]) => value !== undefined)), ...fields }
 }
 
 /** The client of a sign-in, by the names of the HTTP answers. `null`: unknown. */
