@@ -2,12 +2,9 @@ import { Refusal } from '../domain/refusal.ts'
 import type { User } from '../domain/user.ts'
 import { lacksFactor, requireLevel } from './factors/level.ts'
 import type { Authenticated, By } from './sign-in/authenticate.ts'
-import { type FreshLoginNeeds, requireFreshLogin } from './sign-in/fresh-login.ts'
+import { type FreshLoginNeeds, requireFreshLogin, requireRecentLogin } from './sign-in/fresh-login.ts'
 
 type Demand = 'superuser' | 'fresh' | 'recent' | 'second_factor'
-
-/** Of a login that deletes its own account, unless the settings say when a login is fresh. */
-export const recentLoginSeconds = 900
 
 /** The demands of each act on a login, for its own account and for another one. `null`: no login may do it. */
 const demands = {
@@ -69,8 +66,8 @@ export function requireRight(
   if (!demanded.includes('fresh') && !demanded.includes('recent')) return
   // With the cookie of a superuser, a thief could use the console, so it must not become a password or a link.
   const isRecent = demanded.includes('recent') || (needs.hasConsole === true && isBrowserOfSuperuser(by))
-  const { freshLoginSeconds, clock } = needs
-  requireFreshLogin({ freshLoginSeconds: freshLoginSeconds ?? (isRecent ? recentLoginSeconds : null), clock }, by)
+  if (isRecent) requireRecentLogin(needs, by)
+  else requireFreshLogin(needs, by)
 }
 
 /** Whether a browser sends the credential by itself, and it is that of a superuser. */

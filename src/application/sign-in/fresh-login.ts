@@ -20,3 +20,10 @@ export function requireFreshLogin({ freshLoginSeconds, clock }: FreshLoginNeeds,
   const isFresh = age <= freshLoginSeconds * 1000 // `NaN`, the age of an invalid date, is not
   if (!isFresh) throw new Refusal('FRESH_LOGIN_REQUIRED')
 }
+
+const recentLoginSeconds = 900
+
+/** As `requireFreshLogin`. Where the settings do not say when a login is fresh, it must be recent. */
+export function requireRecentLogin({ freshLoginSeconds, clock }: FreshLoginNeeds, by: Authenticated): void {
+  requireFreshLogin({ freshLoginSeconds: freshLoginSeconds ?? recentLoginSeconds, clock }, by)
+}

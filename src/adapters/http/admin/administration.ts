@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { type LevelNeeds, requireLevel } from '../../../application/factors/level.ts'
-import { isBrowserOfSuperuser, recentLoginSeconds } from '../../../application/rights.ts'
+import { isBrowserOfSuperuser } from '../../../application/rights.ts'
 import type { Authenticated } from '../../../application/sign-in/authenticate.ts'
-import { type FreshLoginNeeds, requireFreshLogin } from '../../../application/sign-in/fresh-login.ts'
+import { type FreshLoginNeeds, requireRecentLogin } from '../../../application/sign-in/fresh-login.ts'
 import { hasFactor } from '../../../domain/factors.ts'
 import { Refusal } from '../../../domain/refusal.ts'
 import { admitting } from '../pipeline/client-address.ts'
@@ -31,13 +31,12 @@ export interface Administration {
  * account. So changes by cookie need a recent login, and at a public address all requests by cookie need two factors.
  */
 export function administration(needs: Needs): Administration {
-  const { settings, trustedProxies, port, isPublic, clock, freshLoginSeconds } = needs
+  const { settings, trustedProxies, port, isPublic } = needs
   const isAdmitted = admitting(settings.allow, trustedProxies)
   const isConcerned = (by: Authenticated): boolean => settings.enabled && isBrowserOfSuperuser(by)
-  const recent = { freshLoginSeconds: freshLoginSeconds ?? recentLoginSeconds, clock }
   function requireBrowser(by: Authenticated, isChange: boolean): void {
     if (isPublic) requireLevel(needs, by, 2)
-    if (isChange) requireFreshLogin(recent, by)
+    if (isChange) requireRecentLogin(needs, by)
   }
   return {
     reachesConsole: (request) => (port === null || request.socket.localPort === port) && isAdmitted(request),
