@@ -60,7 +60,7 @@ export default [
   {
     title: 'an old cookie of a superuser changes accounts',
     file: rules,
-    text: 'if (isChange) requireFreshLogin(recent, by)',
+    text: 'if (isChange) requireRecentLogin(needs, by)',
     replacement: '',
     tests,
     only: 'demands a recent login',

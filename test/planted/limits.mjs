@@ -242,8 +242,8 @@ export default [
   {
     title: 'a login beyond a limit leaves no note',
     file: 'src/application/explain/note-refused.ts',
-    text: "if (thrown instanceof LimitReached) this.note('limit_reached', thrown.limit)",
-    replacement: 'if (thrown instanceof LimitReached) return',
+    text: "if (thrown instanceof LimitReached) return { reason: 'limit_reached', detail: thrown.limit }",
+    replacement: 'if (thrown instanceof LimitReached) return null',
     tests: ['test/application/explain/note-refused.test.ts'],
   },
   {
