@@ -82,7 +82,13 @@ export {
 } from './application/ports/stores/token-requests.ts'
 export type { TokenStore } from './application/ports/stores/token-store.ts'
 export type { UserIds } from './application/ports/stores/user-ids.ts'
-export type { Taken, UserCount, UserStore, WriteOptions } from './application/ports/stores/user-store.ts'
+export {
+  type Taken,
+  takenAmong,
+  type UserCount,
+  type UserStore,
+  type WriteOptions,
+} from './application/ports/stores/user-store.ts'
 
 // Values and rules
 export type { Actor, ActorWithoutLogin } from './domain/actor.ts'
@@ -150,6 +156,7 @@ export {
   type UserView,
   viewOf,
 } from './domain/user.ts'
+export { type KeyKind, keysOf, textOfKey, type UniqueKey, unique } from './domain/user-record.ts'
 
 export { type FoundUser, type KeyPrefix, meets, type UserCriteria } from './domain/user-criteria.ts'
 

@@ -5,22 +5,24 @@ import { randomUUID } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import {
-  emailKey,
   fullSinkSeconds,
   haveRoom,
   isActiveSuperuser,
   isUserId,
+  keysOf,
   maxWaitingDeliveries,
   maxWaitingRequests,
   meets,
   passwordScheme,
+  takenAmong,
   tenantRecordId,
+  textOfKey,
   Unavailable,
   Unsuitable,
 } from 'portcullis'
 
 /**
- * @import { AccountEvent, LeasedEvent, EmailKey, Page, TokenRequest, UndeliveredEvent, UndeliveredRequest } from 'portcullis'
+ * @import { AccountEvent, LeasedEvent, Page, TokenRequest, UndeliveredEvent, UndeliveredRequest } from 'portcullis'
  * @import { EventId, SinkName, Taken, User, UserCriteria, UserId, UsersRole } from 'portcullis'
  *
  * @typedef {object} Queue the events of one user that wait for one sink; the queue outlives the user
@@ -70,12 +72,8 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
     marks: new Map(),
     logins: new Map(),
   }
-  /** @type {Map<EmailKey, User>} */
-  const byEmail = new Map()
   /** @type {Map<string, User>} */
-  const byAccount = new Map()
-  /** @type {Map<string, User>} */
-  const byField = new Map()
+  const byKey = new Map()
   const journal = openJournal(path, state, apply)
 
   /** @param {readonly Change[]} changes all of them, or none */
@@ -96,25 +94,14 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
 
   /** @param {User | undefined} before @param {User | null} after */
   function index(before, after) {
-    if (before) {
-      byEmail.delete(emailKey(before.email))
-      for (const account of before.oauthAccounts) byAccount.delete(accountKey(account))
-      for (const one of Object.entries(before.fields.keys)) byField.delete(fieldKey(...one))
-    }
-    if (after) {
-      byEmail.set(emailKey(after.email), after)
-      for (const account of after.oauthAccounts) byAccount.set(accountKey(account), after)
-      for (const one of Object.entries(after.fields.keys)) byField.set(fieldKey(...one), after)
-    }
+    if (before) for (const key of keysOf(before)) byKey.delete(textOfKey(key))
+    if (after) for (const key of keysOf(after)) byKey.set(textOfKey(key), after)
   }
 
   /** @param {User} user @returns {Taken | null} */
   function taken(user) {
-    const isOthers = (/** @type {User | undefined} */ owner) => owner !== undefined && owner.id !== user.id
-    if (isOthers(byEmail.get(emailKey(user.email)))) return 'email_taken'
-    if (user.oauthAccounts.some((account) => isOthers(byAccount.get(accountKey(account))))) return 'account_taken'
-    const keys = Object.entries(user.fields.keys)
-    return keys.some((one) => isOthers(byField.get(fieldKey(...one)))) ? 'field_taken' : null
+    const taken = keysOf(user).filter((key) => (byKey.get(textOfKey(key)) ?? user).id !== user.id)
+    return takenAmong(taken.map(({ kind }) => kind))
   }
 
   /** @param {UserId} id */
@@ -191,14 +178,8 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
       async find(id) {
         return state.users.get(id) ?? null
       },
-      async findByEmail(key) {
-        return byEmail.get(key) ?? null
-      },
-      async findByOAuthAccount(provider, accountId) {
-        return byAccount.get(accountKey({ provider, accountId })) ?? null
-      },
-      async findByKey(field, key) {
-        return byField.get(fieldKey(field, key)) ?? null
+      async findBy(key) {
+        return byKey.get(textOfKey(key)) ?? null
       },
       async insert(user, events) {
         const objection = taken(user)
@@ -486,12 +467,6 @@ function pageOf(all, idOf, limit, after) {
   const last = rest[limit - 1]
   return { items: rest.slice(0, limit), next: last === undefined ? null : idOf(last) }
 }
-
-/** @param {string} field @param {string} key */
-const fieldKey = (field, key) => JSON.stringify([field, key])
-
-/** @param {{ provider: string, accountId: string }} account */
-const accountKey = ({ provider, accountId }) => JSON.stringify([provider, accountId])
 
 /** @param {Date} date @param {number} seconds */
 const secondsAfter = (date, seconds) => new Date(date.getTime() + seconds * 1000)

@@ -1,10 +1,19 @@
 // @ts-check
 // A store of users as a class. The records are in a map here; put your database in its place.
-import { emailKey, isActiveSuperuser, isUserId, meets, openStore, passwordScheme } from 'portcullis'
+import {
+  isActiveSuperuser,
+  isUserId,
+  keysOf,
+  meets,
+  openStore,
+  passwordScheme,
+  takenAmong,
+  textOfKey,
+} from 'portcullis'
 import { memoryOutbox } from 'portcullis/testing'
 
 /**
- * @import { AccountEvent, EmailKey, LoginTimes, OpenOwnStore, Taken, User, UserCriteria, UserId, UserStore, WriteOptions } from 'portcullis'
+ * @import { AccountEvent, LoginTimes, OpenOwnStore, Taken, UniqueKey, User, UserCriteria, UserId, UserStore, WriteOptions } from 'portcullis'
  * @import { MemoryOutbox } from 'portcullis/testing'
  */
 
@@ -29,19 +38,10 @@ export class Users {
     return this.#byId.get(id) ?? null
   }
 
-  /** @param {EmailKey} key */
-  async findByEmail(key) {
-    return this.#all().find((user) => emailKey(user.email) === key) ?? null
-  }
-
-  /** @param {string} provider @param {string} accountId */
-  async findByOAuthAccount(provider, accountId) {
-    return this.#all().find((user) => hasAccount(user, { provider, accountId })) ?? null
-  }
-
-  /** @param {string} field @param {string} key */
-  async findByKey(field, key) {
-    return this.#all().find(({ fields }) => fields.keys[field] === key) ?? null
+  // In a database: a table of kind, key and user, with a unique index over kind and key.
+  /** @param {UniqueKey} key */
+  async findBy(key) {
+    return this.#all().find((user) => hasKey(user, key)) ?? null
   }
 
   // Each of the three writes below is one transaction: the checks, the user, and the events in the outbox.
@@ -135,17 +135,14 @@ export class Users {
   /** @param {User} user @returns {Taken | null} */
   #taken(user) {
     const others = this.#all().filter(({ id }) => id !== user.id)
-    if (others.some(({ email }) => emailKey(email) === emailKey(user.email))) return 'email_taken'
-    const isTaken = user.oauthAccounts.some((account) => others.some((other) => hasAccount(other, account)))
-    if (isTaken) return 'account_taken'
-    const keys = Object.entries(user.fields.keys)
-    return keys.some(([field, key]) => others.some((other) => other.fields.keys[field] === key)) ? 'field_taken' : null
+    const taken = keysOf(user).filter((key) => others.some((other) => hasKey(other, key)))
+    return takenAmong(taken.map(({ kind }) => kind))
   }
 }
 
-/** @param {User} user @param {{ provider: string, accountId: string }} wanted */
-function hasAccount({ oauthAccounts }, { provider, accountId }) {
-  return oauthAccounts.some((one) => one.provider === provider && one.accountId === accountId)
+/** @param {User} user @param {UniqueKey} wanted */
+function hasKey(user, wanted) {
+  return keysOf(user).some((key) => textOfKey(key) === textOfKey(wanted))
 }
 
 /** Opens the store of one tenant. @type {OpenOwnStore} */

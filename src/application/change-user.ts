@@ -13,7 +13,7 @@ export type Change =
 
 export type ChangeOutcome =
   | { readonly type: 'changed'; readonly user: User }
-  | { readonly type: 'removed' | 'gone' | 'email_taken' | 'account_taken' }
+  | { readonly type: 'removed' | 'gone' | 'email_taken' | 'account_taken' | 'passkey_taken' }
   | { readonly type: 'field_taken'; readonly field: string }
 
 type Decide = (user: User) => Change | Promise<Change>

@@ -1,4 +1,3 @@
-import { passkeyKeyName, type UserFields } from './fields.ts'
 import type { UserId } from './ids.ts'
 
 /** The second factors of a user: proofs beside the password or the account at a provider. */
@@ -67,10 +66,8 @@ export const hasFactor = ({ factors }: { readonly factors: Factors }): boolean =
   factors.totp !== null || factors.passkeys.length > 0
 
 /** `user` without factors that were added before the address was verified; `null` if it has none of these. */
-export function withoutUnverified<Owner extends { readonly factors: Factors; readonly fields: UserFields }>(
-  user: Owner,
-): Owner | null {
-  return user.factors.isUnverified ? withFactors(user, noFactors) : null
+export function withoutUnverified<Owner extends { readonly factors: Factors }>(user: Owner): Owner | null {
+  return user.factors.isUnverified ? { ...user, factors: noFactors } : null
 }
 
 /** When the oldest factor was added, which also names this set of factors: one that is added after a reset has another time. */
@@ -87,17 +84,6 @@ export const totpSeconds = 30
 export function codesRefusedUntil({ lastStep }: Pick<Totp, 'lastStep'>, now: Date): Date | null {
   const ofLast = lastStep * totpSeconds * 1000
   return ofLast - now.getTime() > totpSeconds * 1000 ? new Date(ofLast) : null
-}
-
-/** `user` with these factors, found by the handle of its passkeys. */
-export function withFactors<Owner extends { readonly factors: Factors; readonly fields: UserFields }>(
-  user: Owner,
-  factors: Factors,
-): Owner {
-  const { [passkeyKeyName]: _, ...others } = user.fields.keys
-  const { passkeyHandle: handle } = factors
-  const keys = handle === undefined ? others : { ...others, [passkeyKeyName]: handle }
-  return { ...user, factors, fields: { ...user.fields, keys } }
 }
 
 /** The text to which `Totp.sealedSecret` is bound, so that it opens for its user alone. */

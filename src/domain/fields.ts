@@ -11,17 +11,9 @@ export interface UserFields {
   readonly hidden: HiddenFields
   /** Stored values that the settings no longer allow. They are kept, and shown to nobody. */
   readonly retired: FieldValues
-  readonly keys: UniqueKeys
+  /** The folded value of each unique field, of which no two users share one. */
+  readonly keys: Readonly<Record<string, string>>
 }
-
-/**
- * Texts by their names, of which no two users share one: the folded value of a unique field by the name of the field, and the handle of
- * the passkeys. The address and the accounts of providers are unique, too.
- */
-export type UniqueKeys = Readonly<Record<string, string>>
-
-/** The name of `Factors.passkeyHandle` among the unique keys. No field can have it. */
-export const passkeyKeyName = ':passkey'
 
 export const noFields: UserFields = { shown: {}, hidden: {}, retired: {}, keys: {} }
 

@@ -1,5 +1,5 @@
 import type { Email } from './email.ts'
-import { type Factors, hasFactor, noFactors, withFactors } from './factors.ts'
+import { type Factors, hasFactor, noFactors } from './factors.ts'
 import type { ShownFields } from './field-types.ts'
 import { noFields, type UserFields } from './fields.ts'
 import { kindOf, type UserId } from './ids.ts'
@@ -229,7 +229,7 @@ function afterFactorReset(user: User, now: Date): User {
   const { resetAt } = user.factors
   if (resetAt === null || !isResetDue(user, now)) return user
   // By the time of the reset, so that each read has the same generation.
-  return withFactors(endSessions(user, new Date(resetAt)), noFactors)
+  return { ...endSessions(user, new Date(resetAt)), factors: noFactors }
 }
 
 const isResetDue = ({ factors: { resetAt } }: User, now: Date): boolean => resetAt !== null && resetAt <= now.getTime()

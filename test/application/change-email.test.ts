@@ -14,6 +14,7 @@ import { emailKey } from '../../src/domain/email.ts'
 import { factOf } from '../../src/domain/one-time-token.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
 import type { User } from '../../src/domain/user.ts'
+import { unique } from '../../src/domain/user-record.ts'
 import { aCredential, aToken, aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { quickHasher } from '../../src/testing/quick-hasher.ts'
@@ -100,13 +101,13 @@ describe('a new address that has to be confirmed', () => {
     const answer = await ask()
     expect(answer).to.include({ email: present, isVerified: true })
     await runDue(relay)
-    expect(await users.findByEmail(emailKey(wanted))).to.equal(null)
+    expect(await users.findBy(unique.email(emailKey(wanted)))).to.equal(null)
     expect(calls.map(({ type, user }) => [type, user.email, user.isVerified])).to.deep.equal([
       ['verification_requested', wanted, false],
     ])
 
     expect(await redeem(tokens()[0] ?? '')).to.include({ id: by.user.id, email: wanted, isVerified: true })
-    expect(await users.findByEmail(emailKey(present))).to.equal(null)
+    expect(await users.findBy(unique.email(emailKey(present)))).to.equal(null)
     expect(await find()).to.include({ email: wanted, isVerified: true, isOwnerProved: true })
     await runDue(relay)
     await runDue(relay)

@@ -161,13 +161,14 @@ describe('passkeys', () => {
     })
   }
 
-  it('are refused without a user, for another user, and if they are not discoverable', async () => {
+  it('are refused without a user, for or of another user, and if they are not discoverable', async () => {
     const [one, other] = [await somebody(), await somebody()]
     const handleOf = (await offered(other.bearer)).user.id
     expect(seen(await signIn(one.passkey, { userHandle: null }))).to.deep.equal(refusedPasskey)
     expect(seen(await signIn(one.passkey, { userHandle: handleOf }))).to.deep.equal(refusedPasskey)
     expect(seen(await signIn(authenticator(), { userHandle: handleOf }))).to.deep.equal(refusedPasskey)
     expect(seen(await add(one.bearer, authenticator(), { isDiscoverable: false }))).to.deep.equal(refusedFactor)
+    expect(seen(await add(other.bearer, one.passkey))).to.deep.equal(refused(400, 'FACTOR_ALREADY_EXISTS'))
   })
 
   it('cannot swap the ceremonies, nor the login that adds one', async () => {

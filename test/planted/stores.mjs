@@ -62,9 +62,9 @@ export default [
   },
   {
     title: 'MongoDB links one account to two users',
-    file: 'src/adapters/stores/unique-keys.ts',
-    text: 'return [emailUniqueKey(emailKey(user.email)), ...accounts, ...named]',
-    replacement: 'return [emailUniqueKey(emailKey(user.email)), ...named]',
+    file: 'src/domain/user-record.ts',
+    text: '...oauthAccounts.map(unique.account),',
+    replacement: '',
     tests: ['test/adapters/stores.test.ts'],
     only: 'the MongoDB store',
   },

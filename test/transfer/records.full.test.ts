@@ -21,6 +21,7 @@ import { noFactors } from '../../src/domain/factors.ts'
 import { noFieldRules, noFields } from '../../src/domain/fields.ts'
 import type { UserId } from '../../src/domain/ids.ts'
 import { endSessions, isAlive, isAsImported, withPassword } from '../../src/domain/user.ts'
+import { unique } from '../../src/domain/user-record.ts'
 import { anAccount, aSession, aUser, someFactors } from '../../src/testing/builders.ts'
 import { changeUserOf, recording } from '../support/scenes/delivery.ts'
 import { skipIfMissing } from '../support/servers/obstacles.ts'
@@ -184,7 +185,7 @@ describe('an export of users', () => {
     const { counts, problems } = await imported(store, source)
     expect(counts.links).to.equal(1)
     expect(problems[0]?.problems.join()).to.contain('another secret has encrypted them')
-    const found = await targetOf(store).users.findByOAuthAccount('acme', 'a')
+    const found = await targetOf(store).users.findBy(unique.account({ provider: 'acme', accountId: 'a' }))
     expect(found?.oauthAccounts[0]?.sealedAccessToken).to.equal('')
     await store.close()
   })
@@ -290,7 +291,7 @@ for (const { name, start, open } of suites) {
       expect(problems.filter(({ isStored }) => isStored)).to.have.length(odd.length + 1)
       for (const { id } of odd.slice(0, 4)) expect((await user(id))?.passwordHash).to.equal(null)
       expect((await user(odd.at(-1)?.id ?? ''))?.oauthAccounts).to.have.length(100)
-      const holder = await targetOf(store).users.findByOAuthAccount('acme', 'shared')
+      const holder = await targetOf(store).users.findBy(unique.account({ provider: 'acme', accountId: 'shared' }))
       expect(holder?.id).to.equal(twice[0]?.id)
     })
 

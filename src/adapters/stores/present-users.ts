@@ -20,9 +20,7 @@ export function presentUsers(users: UserStore, { fieldRules, clock }: Present): 
   const found = (user: User | null): User | null => (user === null ? null : present(user))
   return {
     find: async (id) => found(await users.find(id)),
-    findByEmail: async (key) => found(await users.findByEmail(key)),
-    findByOAuthAccount: async (provider, accountId) => found(await users.findByOAuthAccount(provider, accountId)),
-    findByKey: async (name, key) => found(await users.findByKey(name, key)),
+    findBy: async (key) => found(await users.findBy(key)),
     insert: (user, events) => users.insert(user, events),
     ...(insertAll !== undefined && { insertAll: (all) => insertAll.call(users, all) }),
     replace: (user, events, options) => users.replace(user, events, options),

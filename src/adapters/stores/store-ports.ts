@@ -47,9 +47,7 @@ export const storePorts: { readonly [Name in PortName]-?: PortFacts<Required<Sto
     records: 'users',
     methods: {
       find: 'read',
-      findByEmail: 'read',
-      findByOAuthAccount: 'read',
-      findByKey: 'read',
+      findBy: 'read',
       insert: 'write',
       replace: 'write',
       remove: 'write',

@@ -1,8 +1,9 @@
 import type { Actor } from '../../domain/actor.ts'
 import { type Email, emailKey } from '../../domain/email.ts'
 import { type UserChanges, updatedEvent } from '../../domain/events.ts'
-import { hasFactor, noFactors, withFactors } from '../../domain/factors.ts'
+import { hasFactor, noFactors } from '../../domain/factors.ts'
 import { activated, endSessions, type User } from '../../domain/user.ts'
+import { unique } from '../../domain/user-record.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { eventMetadata, type MetadataNeeds, type RequestFacts } from '../event-metadata.ts'
 import { takeOver } from '../oauth/take-over.ts'
@@ -31,7 +32,7 @@ export class PromoteUser {
   async execute(input: RequestFacts & { email: Email; by?: Actor }): Promise<User | null> {
     const { users, changeUser } = this.#needs
     const { by = { type: 'program' } } = input
-    const found = await users.findByEmail(emailKey(input.email))
+    const found = await users.findBy(unique.email(emailKey(input.email)))
     if (found === null) return null
 
     const outcome = await changeUser.execute(found.id, (fresh) => {
@@ -60,5 +61,5 @@ export class PromoteUser {
 
 /** Somebody who has registered the address of another person may have added a passkey, and would be a superuser by it. */
 function withoutFactors({ clock }: Pick<MetadataNeeds, 'clock'>, user: User): User {
-  return hasFactor(user) ? withFactors(endSessions(user, clock()), noFactors) : user
+  return hasFactor(user) ? { ...endSessions(user, clock()), factors: noFactors } : user
 }

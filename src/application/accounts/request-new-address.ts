@@ -4,6 +4,7 @@ import type { UserId } from '../../domain/ids.ts'
 import { isSameFact, type NewAddressFact, newAddressFact } from '../../domain/one-time-token.ts'
 import { Refusal, Unavailable } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
+import { unique } from '../../domain/user-record.ts'
 import type { ChangeOutcome, ChangeUser } from '../change-user.ts'
 import type { Caller, Limits } from '../limits/limits.ts'
 import { type IssueNeeds, issueToken } from '../one-time-tokens/issue-token.ts'
@@ -39,7 +40,7 @@ export async function enterAddress(
   if (account === emailKey(user.email)) return newAddressTokens && { email, isSent: false }
   return await limits.request('tokenRequests', client, async () => {
     if (newAddressTokens === null) return null
-    const owner = await users.findByEmail(account)
+    const owner = await users.findBy(unique.email(account))
     // Only the use of the token decides whether the address is free; this refusal tells the user early.
     if (owner !== null && owner.id !== user.id) throw new Refusal('UPDATE_USER_EMAIL_ALREADY_EXISTS')
     const isSent = await limits.maySendToken({ purpose: 'change_email', account, device: null, requestId })

@@ -4,6 +4,7 @@ import { parseUserId } from '../../domain/ids.ts'
 import { InvalidInput } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import { type FoundUser, type KeyPrefix, meets, type UserCriteria } from '../../domain/user-criteria.ts'
+import { unique } from '../../domain/user-record.ts'
 import type { RequestFacts } from '../event-metadata.ts'
 import type { LoginTimes } from '../ports/stores/login-times.ts'
 import type { UserCount, UserStore } from '../ports/stores/user-store.ts'
@@ -93,7 +94,8 @@ export class SearchUsers {
     const id = parseUserId(sought)
     const parsed = parseEmail(sought)
     const byId = id === null ? null : await users.find(id)
-    const user: User | null = byId ?? ('email' in parsed ? await users.findByEmail(emailKey(parsed.email)) : null)
+    const user: User | null =
+      byId ?? ('email' in parsed ? await users.findBy(unique.email(emailKey(parsed.email))) : null)
     return user && { user, lastLoginAt: await loginTimes.lastLogin(user.id) }
   }
 

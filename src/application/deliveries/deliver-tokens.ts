@@ -11,6 +11,7 @@ import {
 } from '../../domain/one-time-token.ts'
 import { scrub } from '../../domain/scrub.ts'
 import { type User, viewOf } from '../../domain/user.ts'
+import { unique } from '../../domain/user-record.ts'
 import { issueToken } from '../one-time-tokens/issue-token.ts'
 import type { DueWork } from '../ports/due-work.ts'
 import { type EventHandlers, isFinal } from '../ports/event-handlers.ts'
@@ -144,7 +145,7 @@ export class DeliverTokens implements DueWork {
     if (hasExpired(request, lifetimes[purpose], clock())) return null
 
     const key = keyRing.unsealEmail(request.sealedEmail, request.id)
-    const user = key === null ? null : await users.findByEmail(key)
+    const user = key === null ? null : await users.findBy(unique.email(key))
     if (user === null || !isWanted(purpose, user)) return null
 
     const fact = factOf(purpose, user)

@@ -1,4 +1,5 @@
 import { type Email, emailKey } from '../../domain/email.ts'
+import { unique } from '../../domain/user-record.ts'
 import { reportLookup } from '../administration/report-lookup.ts'
 import type { RequestFacts } from '../event-metadata.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
@@ -7,7 +8,7 @@ import type { By } from '../sign-in/authenticate.ts'
 import { type ExplanationNeeds, explanationOf, type LoginExplanation } from './explanation.ts'
 
 interface Needs extends ExplanationNeeds {
-  users: Pick<UserStore, 'findByEmail'>
+  users: Pick<UserStore, 'findBy'>
 }
 
 /** Tells why somebody with an address cannot log in. It changes nothing. */
@@ -22,7 +23,7 @@ export class ExplainLogin {
     const needs = this.#needs
     requireSuperuser(needs, by, { isChange: false })
     const account = emailKey(email)
-    const user = await needs.users.findByEmail(account)
+    const user = await needs.users.findBy(unique.email(account))
     const explanation = await explanationOf(needs, account, user)
     if (user !== null) await reportLookup(needs, user, request, by) // last, because it is mail on the way, too
     return explanation

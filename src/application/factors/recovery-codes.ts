@@ -1,4 +1,4 @@
-import { type Factors, hasFactor, type RecoveryCodes, recoveryBinding, withFactors } from '../../domain/factors.ts'
+import { type Factors, hasFactor, type RecoveryCodes, recoveryBinding } from '../../domain/factors.ts'
 import type { UserId } from '../../domain/ids.ts'
 import { endSessions, type User } from '../../domain/user.ts'
 import type { FactorCodes } from '../ports/factor-codes.ts'
@@ -30,5 +30,5 @@ export function withFactor(fresh: User, added: Partial<Factors>, { recovery, now
   const isFirst = !hasFactor(fresh)
   const first = { recovery, ...(!fresh.isVerified && { isUnverified: true as const }) }
   const factors: Factors = { ...fresh.factors, ...added, resetAt: null, ...(isFirst && first) }
-  return { isFirst, user: withFactors(isFirst ? endSessions(fresh, now) : fresh, factors) }
+  return { isFirst, user: { ...(isFirst ? endSessions(fresh, now) : fresh), factors } }
 }

@@ -1,5 +1,5 @@
 import { updatedEvent } from '../../domain/events.ts'
-import { hasFactor, noFactors, withFactors } from '../../domain/factors.ts'
+import { hasFactor, noFactors } from '../../domain/factors.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { endSessions, type User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
@@ -32,7 +32,7 @@ export class RemoveFactors {
       // A command or program cannot know whether all logins are those of the user.
       const sessionsEnded = login === null
       const kept = sessionsEnded ? endSessions(fresh, this.#needs.clock()) : fresh
-      const user = withFactors(kept, isLast ? noFactors : { ...fresh.factors, totp: null })
+      const user = { ...kept, factors: isLast ? noFactors : { ...fresh.factors, totp: null } }
       const metadata = eventMetadata(this.#needs, input, actorOf(by))
       return {
         type: 'replace',

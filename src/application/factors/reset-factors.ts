@@ -1,5 +1,5 @@
 import { accountEvent, updatedEvent } from '../../domain/events.ts'
-import { hasFactor, noFactors, withFactors } from '../../domain/factors.ts'
+import { hasFactor, noFactors } from '../../domain/factors.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { endSessions, type User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
@@ -43,7 +43,7 @@ export class ResetFactors {
       }
       const metadata = eventMetadata(this.#needs, input, actorOf(by))
       if (factorResetHours === 0) {
-        const user = withFactors(endSessions(fresh, clock()), noFactors)
+        const user = { ...endSessions(fresh, clock()), factors: noFactors }
         const event = updatedEvent(user, { factorRemoved: 'all' }, metadata, { sessionsEnded: true })
         return { type: 'replace', user, events: [event] }
       }

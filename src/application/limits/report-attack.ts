@@ -2,6 +2,7 @@ import { nobody } from '../../domain/actor.ts'
 import type { EmailKey } from '../../domain/email.ts'
 import { accountEvent } from '../../domain/events.ts'
 import { jsonId } from '../../domain/ids.ts'
+import { unique } from '../../domain/user-record.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import type { EventHandlers } from '../ports/event-handlers.ts'
@@ -49,7 +50,7 @@ export class ReportAttack {
     const reports = await limiter.add(`attack:${keyRing.counterKey(account)}`, 1, intervalSeconds)
     if (reports.points > 1) return
 
-    const user = await users.findByEmail(account)
+    const user = await users.findBy(unique.email(account))
     warnOfAttack({ userId: user && jsonId(user.id), client, requestId })
     if (user === null || !eventHandlers.handles('account_under_attack')) return
     await changeUser.execute(user.id, (fresh) => {

@@ -9,6 +9,7 @@ import { accountOf, isVouchedFor, linkOf, withAccount } from '../../domain/linke
 import type { OAuthIdentity } from '../../domain/oauth-account.ts'
 import { Refusal, Unavailable } from '../../domain/refusal.ts'
 import { newUser, type User } from '../../domain/user.ts'
+import { unique } from '../../domain/user-record.ts'
 import type { FieldNeeds } from '../accounts/own-fields.ts'
 import { type RegistrationNeeds, registrationEvents } from '../accounts/registration-events.ts'
 import type { Change } from '../change-user.ts'
@@ -122,7 +123,9 @@ export class FinishOAuth {
     const { identity, provider } = signIn
     const named = { account: identity.email && emailKey(identity.email), reason: 'inactive', detail: provider } as const
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      const linked = await noting(this.#needs, named, () => users.findByOAuthAccount(provider, identity.accountId))
+      const linked = await noting(this.#needs, named, () =>
+        users.findBy(unique.account({ provider, accountId: identity.accountId })),
+      )
       if (linked !== null) {
         const account = emailKey(linked.email)
         const renewed = await noting(this.#needs, { ...named, account }, () => this.#renew(linked, signIn))
@@ -138,7 +141,7 @@ export class FinishOAuth {
   async #byAddress(signIn: SignIn): Promise<{ user: User; isNew: boolean } | null> {
     const { email } = signIn.identity
     if (email === null) throw new Refusal('OAUTH_NOT_AVAILABLE_EMAIL')
-    const same = await this.#needs.users.findByEmail(emailKey(email))
+    const same = await this.#needs.users.findBy(unique.email(emailKey(email)))
     const isNew = same === null
     const user = isNew ? await this.#create(email, signIn) : await this.#associate(same, email, signIn)
     return user && { user, isNew }

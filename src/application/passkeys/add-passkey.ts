@@ -68,6 +68,7 @@ export class AddPasskey {
       const event = updatedEvent(one.user, { factorAdded: 'passkey' }, metadata, { sessionsEnded: isFirst })
       return { type: 'replace', user: one.user, events: [event] }
     })
+    if (outcome.type === 'passkey_taken') throw new Refusal('FACTOR_ALREADY_EXISTS')
     if (outcome.type !== 'changed') throw new Refusal('UNAUTHORIZED')
     const added = await addedFactor({ user: outcome.user, by, isFirst, codes, traits })
     return { passkey, recoveryCodes: added.recoveryCodes, issued: added.issued }

@@ -1,5 +1,5 @@
 import { updatedEvent } from '../../domain/events.ts'
-import { noFactors, withFactors } from '../../domain/factors.ts'
+import { noFactors } from '../../domain/factors.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { endSessions } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
@@ -37,7 +37,7 @@ export class ChangePasskey {
       const isRemoved = name === null
       // Others may have logged in by the passkey, such as whoever found the phone.
       const kept = isRemoved ? endSessions(fresh, this.#needs.clock(), by.credential.sid) : fresh
-      const user = withFactors(kept, isLast ? noFactors : { ...fresh.factors, passkeys })
+      const user = { ...kept, factors: isLast ? noFactors : { ...fresh.factors, passkeys } }
       const changes = isRemoved ? ({ factorRemoved: 'passkey' } as const) : { passkeyRenamed: name }
       const metadata = eventMetadata(this.#needs, input, actorOf(by))
       return { type: 'replace', user, events: [updatedEvent(user, changes, metadata, { sessionsEnded: isRemoved })] }

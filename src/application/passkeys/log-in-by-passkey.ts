@@ -1,6 +1,6 @@
 import { emailKey } from '../../domain/email.ts'
-import { passkeyKeyName } from '../../domain/fields.ts'
 import { Refusal } from '../../domain/refusal.ts'
+import { unique } from '../../domain/user-record.ts'
 import { requestFacts } from '../event-metadata.ts'
 import { noted, noting } from '../explain/note-refused.ts'
 import type { PasskeyResponse } from '../ports/passkey-verifier.ts'
@@ -49,7 +49,7 @@ export class LogInByPasskey {
     const { userHandle } = response.response
     const request = requestFacts(input)
     const { find, isSought } = foundOnce(async () =>
-      userHandle == null ? null : await this.#needs.users.findByKey(passkeyKeyName, userHandle),
+      userHandle == null ? null : await this.#needs.users.findBy(unique.passkey(response.id)),
     )
     const account = async () => {
       const user = isSought() ? await find() : null

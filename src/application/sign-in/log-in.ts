@@ -3,6 +3,7 @@ import { loginNameKey } from '../../domain/login-name.ts'
 import { LimitReached, Refusal, Unavailable } from '../../domain/refusal.ts'
 import type { RefusedReason } from '../../domain/refused-login.ts'
 import { keepingImport, type User } from '../../domain/user.ts'
+import { unique } from '../../domain/user-record.ts'
 import { requestFacts } from '../event-metadata.ts'
 import { noted, noting } from '../explain/note-refused.ts'
 import { type Limits, type PasswordAttempt, unknownCaller } from '../limits/limits.ts'
@@ -87,12 +88,12 @@ export class LogIn {
     const { users } = this.#needs
     if (email !== null) {
       const account = emailKey(email)
-      return { account, ...foundOnce(() => users.findByEmail(account)), known: async () => account }
+      return { account, ...foundOnce(() => users.findBy(unique.email(account))), known: async () => account }
     }
     const { loginField = null } = backend
     const key = loginField === null || name == null ? null : loginNameKey(name)
     if (loginField === null || key === null) return { account: null, find: async () => null, known: async () => null }
-    const { find, isSought } = foundOnce(() => users.findByKey(loginField, key))
+    const { find, isSought } = foundOnce(() => users.findBy(unique.field(loginField, key)))
     const account = async () => {
       const user = await find()
       return user === null ? key : emailKey(user.email)

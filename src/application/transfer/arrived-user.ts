@@ -1,5 +1,5 @@
 import type { Email, ParsedEmail } from '../../domain/email.ts'
-import { type Factors, hasFactor, noFactors, withFactors } from '../../domain/factors.ts'
+import { type Factors, hasFactor, noFactors } from '../../domain/factors.ts'
 import { type FieldRules, maxFieldBytes, noFields, withKeys } from '../../domain/fields.ts'
 import { type IdKind, kindOf, parseUserId, type UserId } from '../../domain/ids.ts'
 import type { OAuthAccount } from '../../domain/oauth-account.ts'
@@ -73,7 +73,7 @@ export function arrivedUser(
   const passwordHash = origin.hasHashes && !hasSameHash(record, existing) ? given : (existing?.passwordHash ?? null)
   const fresh = newUser(id, parsed.email, passwordHash, createdAt)
   const sessions = sessionsOf(record, existing) ?? fresh.sessions
-  const plain: User = {
+  const user: User = {
     ...fresh,
     passwordVersion: versionOf(existing, passwordHash),
     isActive: record.isActive,
@@ -95,7 +95,7 @@ export function arrivedUser(
     },
     version: existing?.version ?? fresh.version,
   }
-  return { user: withFactors(plain, factors), remarks }
+  return { user, remarks }
 }
 
 /** A login here may have made a new hash of the same password. */

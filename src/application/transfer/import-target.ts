@@ -9,9 +9,7 @@ type Found = Promise<Pick<User, 'id'> | null>
 /** The ports that an import writes to. */
 export interface ImportTarget {
   readonly users: Pick<UserStore, 'find' | 'insert' | 'insertAll' | 'replace'> & {
-    findByEmail(...key: Parameters<UserStore['findByEmail']>): Found
-    findByOAuthAccount(...key: Parameters<UserStore['findByOAuthAccount']>): Found
-    findByKey(...key: Parameters<UserStore['findByKey']>): Found
+    findBy(...key: Parameters<UserStore['findBy']>): Found
   }
   /** `null` if the sessions cannot be reached from here: then they are not imported. */
   readonly sessions: Pick<SessionStore, 'put' | 'putAll' | 'find'> | null

@@ -1,5 +1,6 @@
 import { emailKey } from '../../domain/email.ts'
 import type { User } from '../../domain/user.ts'
+import { unique } from '../../domain/user-record.ts'
 import { takenField } from '../taken-field.ts'
 import type { ImportTarget } from './import-target.ts'
 
@@ -24,7 +25,7 @@ export async function writeArrived(
     const { id } = user
     if (outcome === 'account_taken') {
       const holders = await Promise.all(
-        user.oauthAccounts.map(({ provider, accountId }) => users.findByOAuthAccount(provider, accountId)),
+        user.oauthAccounts.map(({ provider, accountId }) => users.findBy(unique.account({ provider, accountId }))),
       )
       const isTaken = (at: number): boolean => holders[at] !== null && holders[at]?.id !== id
       const taken = user.oauthAccounts.filter((_, at) => isTaken(at))
@@ -36,9 +37,10 @@ export async function writeArrived(
       remarks.push(`lacks its value of the field ${field}: another user has it`)
       user = { ...user, fields: withoutValue(user.fields, field) }
     } else if (outcome === 'email_taken') {
-      const holder = await users.findByEmail(emailKey(user.email))
+      const holder = await users.findBy(unique.email(emailKey(user.email)))
       return { objection: `another user has the address in some spelling: ${holder?.id ?? 'unknown'}` }
-    } else return { objection: `the store has answered ${outcome}` }
+    } else if (outcome === 'passkey_taken') return { objection: 'another user has one of its passkeys' }
+    else return { objection: `the store has answered ${outcome}` }
   }
 }
 

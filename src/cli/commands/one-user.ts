@@ -4,6 +4,7 @@ import type { LimitState } from '../../application/limits/read-limits.ts'
 import { emailKey } from '../../domain/email.ts'
 import { jsonId, parseUserId } from '../../domain/ids.ts'
 import type { User } from '../../domain/user.ts'
+import { unique } from '../../domain/user-record.ts'
 import { type ExitCode, warn } from '../output.ts'
 import { type GlobalOptions, type UsersHere, withUsers } from '../settings.ts'
 
@@ -31,7 +32,7 @@ export async function withUser(
   }
   return await withUsers(options, async (users) => {
     const store = users.users
-    const user = await ('id' in wanted ? store.find(wanted.id) : store.findByEmail(emailKey(wanted.email)))
+    const user = await ('id' in wanted ? store.find(wanted.id) : store.findBy(unique.email(emailKey(wanted.email))))
     if (user !== null) return await work({ user, users, requestId: newRequestId() })
     return refuseUnknown()
   })

@@ -3,6 +3,7 @@ import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import { emailKey } from '../../domain/email.ts'
 import type { OAuthAccount } from '../../domain/oauth-account.ts'
 import type { User } from '../../domain/user.ts'
+import { unique } from '../../domain/user-record.ts'
 import { anAccount, anEvent, aUser } from '../builders.ts'
 import { type Cases, range } from '../cases.ts'
 import { callers, count, deliverAll, replaced, stored } from '../users-scene.ts'
@@ -13,14 +14,14 @@ const linkedAgain = ({ provider, accountId }: OAuthAccount): OAuthAccount => anA
 /** The promises of `UserStore` in `application/ports` about linked accounts. */
 export function oauthAccountsContract({ on }: Cases<UsersRole>): void {
   const ownerOf = ({ users }: UsersRole, { provider, accountId }: OAuthAccount): Promise<User | null> =>
-    users.findByOAuthAccount(provider, accountId)
+    users.findBy(unique.account({ provider, accountId }))
 
   on('gives back every field of every account as inserted and as replaced', async ({ store, second }) => {
     const none = { vouchedEmail: null, sealedRefreshToken: null, expiresAt: null, refreshingUntil: null }
     const plain = anAccount(none)
     const user = await stored(store, { oauthAccounts: [anAccount(), plain, anAccount({ provider: 'other' })] })
     assert.deepEqual(await store.users.find(user.id), user)
-    assert.deepEqual(await store.users.findByEmail(emailKey(user.email)), user)
+    assert.deepEqual(await store.users.findBy(unique.email(emailKey(user.email))), user)
     for (const account of user.oauthAccounts) assert.deepEqual(await ownerOf(second, account), user)
 
     const [first, , third] = user.oauthAccounts
@@ -64,7 +65,7 @@ export function oauthAccountsContract({ on }: Cases<UsersRole>): void {
     for (const user of candidates) {
       const wanted = user === winner ? user : null
       assert.deepEqual(await store.users.find(user.id), wanted)
-      assert.deepEqual(await store.users.findByEmail(emailKey(user.email)), wanted)
+      assert.deepEqual(await store.users.findBy(unique.email(emailKey(user.email))), wanted)
     }
     assert.deepEqual(await deliverAll(store.outbox), [events[outcomes.indexOf('stored')]])
   })
@@ -108,12 +109,12 @@ export function oauthAccountsContract({ on }: Cases<UsersRole>): void {
     const late = aUser({ oauthAccounts: [free, taken] })
     assert.equal(await store.users.insert(late, [anEvent(late)]), 'account_taken')
     assert.equal(await store.users.find(late.id), null)
-    assert.equal(await store.users.findByEmail(emailKey(late.email)), null)
+    assert.equal(await store.users.findBy(unique.email(emailKey(late.email))), null)
     const { email } = aUser()
     const change = { ...user, email, oauthAccounts: [free, taken] }
     assert.equal(await store.users.replace(change, [anEvent(user)]), 'account_taken')
     assert.deepEqual(await store.users.find(user.id), user)
-    assert.equal(await store.users.findByEmail(emailKey(email)), null)
+    assert.equal(await store.users.findBy(unique.email(emailKey(email))), null)
     for (const kept of user.oauthAccounts) assert.deepEqual(await ownerOf(store, kept), user)
     assert.deepEqual(await ownerOf(store, taken), owner)
     assert.equal(await ownerOf(store, free), null)

@@ -4,7 +4,8 @@ import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import { emailKey } from '../../domain/email.ts'
 import { noFields, type UserFields } from '../../domain/fields.ts'
 import type { User } from '../../domain/user.ts'
-import { anEvent, aUser } from '../builders.ts'
+import { unique } from '../../domain/user-record.ts'
+import { anEvent, aUser, someFactors } from '../builders.ts'
 import { type Cases, range } from '../cases.ts'
 import { count, deliverAll, replaced, stored } from '../users-scene.ts'
 
@@ -18,7 +19,7 @@ const handle = (): string => `handle-${randomUUID()}`
 /** The promises of `UserStore` in `application/ports` about the fields that the deployer declares. */
 export function ownFieldsContract({ on }: Cases<UsersRole>): void {
   const holderOf = ({ users }: UsersRole, key: string, field = 'handle'): Promise<User | null> =>
-    users.findByKey(field, key)
+    users.findBy(unique.field(field, key))
 
   on('gives back every value of every part as inserted and as replaced', async ({ store, second }) => {
     const values = {
@@ -37,7 +38,7 @@ export function ownFieldsContract({ on }: Cases<UsersRole>): void {
     const fields = { shown: values, hidden: { secret: 'x', none: null }, retired: values, keys: { handle: handle() } }
     const user = await stored(store, { fields })
     assert.deepEqual(await store.users.find(user.id), user)
-    assert.deepEqual(await store.users.findByEmail(emailKey(user.email)), user)
+    assert.deepEqual(await store.users.findBy(unique.email(emailKey(user.email))), user)
     assert.deepEqual(await holderOf(second, fields.keys.handle), user)
     const changed = await replaced(store, user, { fields: { ...fields, shown: { text: 'b' }, hidden: values } })
     assert.deepEqual(await second.users.find(user.id), changed)
@@ -77,7 +78,7 @@ export function ownFieldsContract({ on }: Cases<UsersRole>): void {
     for (const user of candidates) {
       const wanted = user === winner ? user : null
       assert.deepEqual(await store.users.find(user.id), wanted)
-      assert.deepEqual(await store.users.findByEmail(emailKey(user.email)), wanted)
+      assert.deepEqual(await store.users.findBy(unique.email(emailKey(user.email))), wanted)
     }
     assert.deepEqual(await deliverAll(store.outbox), [events[outcomes.indexOf('stored')]])
   })
@@ -129,16 +130,22 @@ export function ownFieldsContract({ on }: Cases<UsersRole>): void {
     assert.deepEqual(await deliverAll(store.outbox), [])
   })
 
-  on('answers with the address, then the account, then the key that is taken', async ({ store }) => {
-    const { email, oauthAccounts, fields } = await stored(store)
-    const user = await stored(store)
-    assert.equal(await store.users.insert(aUser({ email, oauthAccounts, fields }), []), 'email_taken')
-    assert.equal(await store.users.insert(aUser({ oauthAccounts, fields }), []), 'account_taken')
-    assert.equal(await store.users.replace({ ...user, email, fields }, []), 'email_taken')
-    assert.equal(await store.users.replace({ ...user, oauthAccounts, fields }, []), 'account_taken')
-    assert.equal(await store.users.replace({ ...user, fields }, []), 'field_taken')
-    assert.equal(await store.users.replace({ ...user, version: user.version + 1, fields }, []), 'stale')
-  })
+  on(
+    'answers with the address, then the account, then the field, then the passkey that is taken',
+    async ({ store }) => {
+      const { email, oauthAccounts, fields, factors } = await stored(store, { factors: someFactors() })
+      const user = await stored(store)
+      assert.equal(await store.users.insert(aUser({ email, oauthAccounts, fields, factors }), []), 'email_taken')
+      assert.equal(await store.users.insert(aUser({ oauthAccounts, fields, factors }), []), 'account_taken')
+      assert.equal(await store.users.insert(aUser({ fields, factors }), []), 'field_taken')
+      assert.equal(await store.users.insert(aUser({ factors }), []), 'passkey_taken')
+      assert.equal(await store.users.replace({ ...user, email, fields }, []), 'email_taken')
+      assert.equal(await store.users.replace({ ...user, oauthAccounts, fields }, []), 'account_taken')
+      assert.equal(await store.users.replace({ ...user, fields, factors }, []), 'field_taken')
+      assert.equal(await store.users.replace({ ...user, factors }, []), 'passkey_taken')
+      assert.equal(await store.users.replace({ ...user, version: user.version + 1, fields }, []), 'stale')
+    },
+  )
 
   on('releases a key that a user gives up, or whose user is removed', async ({ store, second }) => {
     const [former, key] = [handle(), handle()]

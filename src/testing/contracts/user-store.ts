@@ -4,6 +4,7 @@ import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import { type Email, emailKey } from '../../domain/email.ts'
 import { noFields } from '../../domain/fields.ts'
 import type { User } from '../../domain/user.ts'
+import { keysOf, unique } from '../../domain/user-record.ts'
 import { anAccount, anEvent, aUser, idOfAnotherKind, someFactors } from '../builders.ts'
 import { type Cases, range } from '../cases.ts'
 import { callers, count, deliverAll, stored } from '../users-scene.ts'
@@ -35,7 +36,7 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
     ]) {
       assert.equal(await users.insert(user, []), 'stored')
       assert.deepEqual(await users.find(user.id), user)
-      assert.deepEqual(await users.findByEmail(emailKey(user.email)), user)
+      assert.deepEqual(await users.findBy(unique.email(emailKey(user.email))), user)
       assert.deepEqual(await second.users.find(user.id), user)
     }
   })
@@ -66,11 +67,11 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
     const address = freshAddress()
     const user = await stored(store, { email: spelling(address, 0b1011) })
     for (const way of [0, 1, 0xff]) {
-      const found = await store.users.findByEmail(emailKey(spelling(address, way)))
+      const found = await store.users.findBy(unique.email(emailKey(spelling(address, way))))
       assert.deepEqual(found, user)
     }
     const inAscii = address.replace('bücher.example', 'xn--bcher-kva.example') as Email
-    assert.deepEqual(await store.users.findByEmail(emailKey(inAscii)), user)
+    assert.deepEqual(await store.users.findBy(unique.email(emailKey(inAscii))), user)
   })
 
   on('stores exactly one of many concurrent inserts of an address in any spelling', async ({ store, atOnce }) => {
@@ -81,7 +82,7 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
     assert.equal(count(outcomes, 'stored'), 1)
     assert.equal(count(outcomes, 'email_taken'), callers - 1)
     const winner = candidates[outcomes.indexOf('stored')]
-    assert.deepEqual(await store.users.findByEmail(emailKey(address)), winner)
+    assert.deepEqual(await store.users.findBy(unique.email(emailKey(address))), winner)
     const found = await Promise.all(candidates.map((user) => store.users.find(user.id)))
     const inserted = found.filter((user) => user !== null)
     assert.deepEqual(inserted, [winner])
@@ -91,18 +92,17 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
   on('stores many users by one write, or none of them if one key is taken', async ({ store: { users }, second }) => {
     if (users.insertAll === undefined) return
     const keyed = (key: string) => ({ ...noFields, shown: { handle: key, list: ['a'] }, keys: { handle: key } })
+    const factors = someFactors()
     const many = [
       aUser({ isSuperuser: true, oauthAccounts: [anAccount(), anAccount()], fields: keyed(randomUUID()) }),
-      aUser({ ...inactive(), isVerified: false, factors: someFactors(), fields: keyed(randomUUID()) }),
+      aUser({ ...inactive(), isVerified: false, factors, fields: keyed(randomUUID()) }),
       aUser({ passwordHash: null, sessions: { generation: 0, keptSid: null }, endedUntil: null, imported: null }),
     ]
     assert.equal(await users.insertAll(many), true)
     for (const user of many) assert.deepEqual(await second.users.find(user.id), user)
     const [one] = many
     assert.ok(one)
-    const [account = null] = one.oauthAccounts
-    assert.deepEqual(await users.findByOAuthAccount(account?.provider ?? '', account?.accountId ?? ''), one)
-    assert.deepEqual(await users.findByKey('handle', one.fields.keys.handle ?? ''), one)
+    for (const user of many) for (const key of keysOf(user)) assert.deepEqual(await users.findBy(key), user)
 
     const address = freshAddress()
     for (const taking of [
@@ -110,6 +110,7 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
       [aUser({ email: one.email })],
       [aUser({ oauthAccounts: one.oauthAccounts })],
       [aUser({ fields: one.fields })],
+      [aUser({ factors })],
       [aUser({ email: address }), aUser({ email: spelling(address, 5) })],
     ]) {
       const other = aUser()
@@ -156,11 +157,11 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
     for (const version of [user.version, user.version + 2]) {
       const change = { ...user, version, email: freshAddress(), isActive: false }
       assert.equal(await store.users.replace(change, [anEvent(change)]), 'stale')
-      assert.equal(await store.users.findByEmail(emailKey(change.email)), null)
+      assert.equal(await store.users.findBy(unique.email(emailKey(change.email))), null)
       assert.equal(await store.users.insert(aUser({ email: change.email }), []), 'stored')
     }
     assert.deepEqual(await store.users.find(user.id), kept)
-    assert.deepEqual(await store.users.findByEmail(emailKey(user.email)), kept)
+    assert.deepEqual(await store.users.findBy(unique.email(emailKey(user.email))), kept)
     assert.deepEqual(await deliverAll(store.outbox), [])
   })
 
@@ -170,8 +171,8 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
     const change = { ...user, email: owner.email, isActive: false }
     assert.equal(await store.users.replace(change, [anEvent(change)]), 'email_taken')
     assert.deepEqual(await store.users.find(user.id), user)
-    assert.deepEqual(await store.users.findByEmail(emailKey(user.email)), user)
-    assert.deepEqual(await store.users.findByEmail(emailKey(owner.email)), owner)
+    assert.deepEqual(await store.users.findBy(unique.email(emailKey(user.email))), user)
+    assert.deepEqual(await store.users.findBy(unique.email(emailKey(owner.email))), owner)
     assert.deepEqual(await deliverAll(store.outbox), [])
   })
 
@@ -180,7 +181,7 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
     const user = await stored(store, { email: address })
     const change = { ...user, email: spelling(address, 0b101) }
     assert.equal(await store.users.replace(change, []), 'stored')
-    assert.equal((await store.users.findByEmail(emailKey(address)))?.email, change.email)
+    assert.equal((await store.users.findBy(unique.email(emailKey(address))))?.email, change.email)
   })
 
   on('gives an address to exactly one of many users who move to it at once', async ({ store, atOnce }) => {
@@ -198,9 +199,9 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
   on('releases the address that a replace gives up', async ({ store }) => {
     const user = await stored(store)
     assert.equal(await store.users.replace({ ...user, email: freshAddress() }, []), 'stored')
-    assert.equal(await store.users.findByEmail(emailKey(user.email)), null)
+    assert.equal(await store.users.findBy(unique.email(emailKey(user.email))), null)
     const next = await stored(store, { email: user.email })
-    assert.deepEqual(await store.users.findByEmail(emailKey(user.email)), next)
+    assert.deepEqual(await store.users.findBy(unique.email(emailKey(user.email))), next)
   })
 
   on('releases the address of a removed user while its events wait', async ({ store }) => {
@@ -209,9 +210,9 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
     assert.equal(await store.users.insert(user, [registered]), 'stored')
     assert.equal(await store.users.remove(user, [deleted]), 'removed')
     assert.equal(await store.users.find(user.id), null)
-    assert.equal(await store.users.findByEmail(emailKey(user.email)), null)
+    assert.equal(await store.users.findBy(unique.email(emailKey(user.email))), null)
     const next = await stored(store, { email: user.email })
-    assert.deepEqual(await store.users.findByEmail(emailKey(user.email)), next)
+    assert.deepEqual(await store.users.findBy(unique.email(emailKey(user.email))), next)
     assert.deepEqual(await deliverAll(store.outbox), [registered, deleted])
     assert.deepEqual(await store.users.find(next.id), next)
   })

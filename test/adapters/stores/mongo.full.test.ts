@@ -11,6 +11,7 @@ import { noFields } from '../../../src/domain/fields.ts'
 import type { UserId } from '../../../src/domain/ids.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
 import type { User } from '../../../src/domain/user.ts'
+import { unique } from '../../../src/domain/user-record.ts'
 import { anEvent, aSession, aSingleUseRecord, aToken, aUser, someFactors } from '../../../src/testing/builders.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import { type MongoServer, NoMongo, sharedMongo, startMongo } from '../../support/servers/mongo-server.ts'
@@ -147,8 +148,8 @@ describe('the MongoDB store', () => {
       ]) {
         expect(await faultOf(call())).to.be.instanceOf(TypeError)
       }
-      expect(await users.findByEmail(anything)).to.equal(null)
-      expect(await users.findByOAuthAccount('acme', anything)).to.equal(null)
+      expect(await users.findBy(unique.email(anything))).to.equal(null)
+      expect(await users.findBy(unique.account({ provider: 'acme', accountId: anything }))).to.equal(null)
     })
 
     it('reads sessions and users as an earlier release has written them', async () => {
@@ -283,7 +284,7 @@ describe('the MongoDB store', () => {
       const { users } = opened.handle
       const second = (await opened.second()).users
       const { email } = aUser()
-      const seen = { stored: 0, email_taken: 0, account_taken: 0, field_taken: 0, givenUp: 0 }
+      const seen = { stored: 0, email_taken: 0, account_taken: 0, field_taken: 0, passkey_taken: 0, givenUp: 0 }
       /** Users of whom no answer came in time: they may have been stored. */
       const unknown: User[] = []
       const contender = async (store: typeof users): Promise<void> => {
@@ -307,7 +308,7 @@ describe('the MongoDB store', () => {
       // Without repetition it is every sixth call.
       expect(seen.givenUp).to.be.lessThan(5)
       for (const user of unknown) await users.remove(user, [anEvent(user, { type: 'deleted' })])
-      expect(await users.findByEmail(emailKey(email))).to.equal(null)
+      expect(await users.findBy(unique.email(emailKey(email)))).to.equal(null)
     })
   })
 

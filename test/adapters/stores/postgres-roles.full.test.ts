@@ -6,6 +6,7 @@ import { postgresBackend } from '../../../src/adapters/stores/postgres/postgres.
 import type { StoreHandle } from '../../../src/adapters/stores/store-backend.ts'
 import { type Email, emailKey } from '../../../src/domain/email.ts'
 import type { User } from '../../../src/domain/user.ts'
+import { unique } from '../../../src/domain/user-record.ts'
 import { anEvent, aSession, aUser } from '../../../src/testing/builders.ts'
 import { stored } from '../../../src/testing/users-scene.ts'
 import { faultOf } from '../../support/fault-of.ts'
@@ -355,7 +356,7 @@ describe('an app that shares the database of the PostgreSQL store', () => {
         await handle.users.replace({ ...later, isVerified: false }, []).catch(() => undefined)
         const found = await handle.users.find(later.id)
         if (found !== null) expect(found.endedUntil, 'the end of its logins').to.deep.equal(later.endedUntil)
-        await handle.users.findByEmail(emailKey(later.email))
+        await handle.users.findBy(unique.email(emailKey(later.email)))
         await handle.users.list(1, null)
         await handle.sessions.put(aSession({ userId: later.id }))
 

@@ -3,6 +3,7 @@ import pg from 'pg'
 import { postgresBackend } from '../../../src/adapters/stores/postgres/postgres.ts'
 import { openShares, type StoreHandle, Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
 import { emailKey } from '../../../src/domain/email.ts'
+import { unique } from '../../../src/domain/user-record.ts'
 import { anEvent, aSession, aTokenRequest, aUser } from '../../../src/testing/builders.ts'
 import { keyOf, leaseOne, theSink, withEvents } from '../../../src/testing/users-scene.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -183,7 +184,7 @@ describe('the PostgreSQL store', () => {
       await recovers(() => handle.prepare())
       for (const text of ['a\0b', 'a\ud800']) {
         expect(await faultOf(handle.tenantTexts.exchange('name', null, text)), text).to.be.instanceOf(TypeError)
-        expect(await handle.users.findByOAuthAccount(text, 'x'), text).to.equal(null)
+        expect(await handle.users.findBy(unique.account({ provider: text, accountId: 'x' })), text).to.equal(null)
       }
       await handle.close()
     })

@@ -4,6 +4,7 @@ import { CreateUser, type NewAccount } from '../../../src/application/administra
 import type { Authenticated } from '../../../src/application/sign-in/authenticate.ts'
 import { type Email, emailKey } from '../../../src/domain/email.ts'
 import type { User } from '../../../src/domain/user.ts'
+import { unique } from '../../../src/domain/user-record.ts'
 import { aCredential, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { quickHasher } from '../../../src/testing/quick-hasher.ts'
@@ -35,7 +36,7 @@ describe('a superuser who creates a user', () => {
     const by: Authenticated = { user: root, credential, backend }
     const create = (more: Partial<NewAccount> = {}) =>
       createUser.execute({ by, email, password, requestId: 'request', ...more })
-    return { create, found: () => stores.users.findByEmail(emailKey(email)) }
+    return { create, found: () => stores.users.findBy(unique.email(emailKey(email))) }
   }
 
   for (const [what, change, code] of [

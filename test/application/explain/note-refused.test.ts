@@ -7,7 +7,7 @@ import { RefusalNotes, refusedLoginsOf } from '../../../src/application/explain/
 import type { OAuthPolicy } from '../../../src/application/oauth/finish-oauth.ts'
 import type { RefusedLogins } from '../../../src/application/ports/stores/refused-logins.ts'
 import { type Email, type EmailKey, emailKey } from '../../../src/domain/email.ts'
-import { noFactors, withFactors } from '../../../src/domain/factors.ts'
+import { noFactors } from '../../../src/domain/factors.ts'
 import { LimitReached, Refusal, Unavailable } from '../../../src/domain/refusal.ts'
 import type { User } from '../../../src/domain/user.ts'
 import { aCredential, aUser, someFactors } from '../../../src/testing/builders.ts'
@@ -40,8 +40,7 @@ describe('a refused login', () => {
   async function withUser(own: Partial<User> = {}): Promise<User> {
     const passwordHash = await quickHasher.hash(password)
     const usual = { email: address, passwordHash, factors: noFactors, isActive: true, isVerified: true }
-    const given = aUser({ ...usual, ...own })
-    const user = withFactors(given, given.factors)
+    const user = aUser({ ...usual, ...own })
     expect(await site.ports.users.insert(user, [])).to.equal('stored')
     return user
   }
@@ -92,7 +91,7 @@ describe('a refused login', () => {
   it('because of an outage leaves a note, too', async () => {
     await withUser()
     const { users } = site.ports
-    users.findByEmail = () => Promise.reject(new Unavailable('the store'))
+    users.findBy = () => Promise.reject(new Unavailable('the store'))
     await faultOf(logIn())
     expect(await noted()).to.deep.equal(['unavailable'])
   })
@@ -129,7 +128,10 @@ describe('a refused login', () => {
   it('by a passkey leaves a note for the user that it names', async () => {
     const { factors } = await withUser({ factors: someFactors() })
     const challenge = site.ports.signInChallenges.open(null)
-    const response = { id: 'x', response: { clientDataJSON: clientData(challenge), userHandle: factors.passkeyHandle } }
+    const response = {
+      id: factors.passkeys[0]?.id ?? '',
+      response: { clientDataJSON: clientData(challenge), userHandle: factors.passkeyHandle },
+    }
     const login = { response: response as never, backend: site.backends[0], requestId } // safe: it is refused
     expect(await faultOf(site.logInByPasskey.execute(login))).to.deep.include({ code: 'PASSKEY_REFUSED' })
     expect(await noted()).to.deep.equal(['passkey_refused'])

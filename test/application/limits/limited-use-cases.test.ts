@@ -9,6 +9,7 @@ import type { Backend } from '../../../src/application/sign-in/authenticate.ts'
 import { LogIn } from '../../../src/application/sign-in/log-in.ts'
 import { type Email, emailKey } from '../../../src/domain/email.ts'
 import { LimitReached, Refusal } from '../../../src/domain/refusal.ts'
+import { type UniqueKey, unique } from '../../../src/domain/user-record.ts'
 import { aCredential, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { quickHasher } from '../../../src/testing/quick-hasher.ts'
@@ -107,10 +108,9 @@ describe('the use cases under limits', () => {
     const read: unknown[] = []
     const users = {
       ...needs.users,
-      findByEmail: async () => expect.fail('it was read'),
-      async findByKey(field: string, key: string) {
-        read.push([field, key])
-        return key === 'ada' ? user : null
+      async findBy(key: UniqueKey) {
+        read.push(key)
+        return key.key === 'ada' ? user : null
       },
     }
     const logIn = new LogIn({ ...needs, users })
@@ -130,15 +130,12 @@ describe('the use cases under limits', () => {
     const counted = state.attempts.map((one) => one.account)
     const keys = await Promise.all(counted.map((one) => (typeof one === 'function' ? one() : one)))
     expect(keys).to.deep.equal([account, 'nobody', null, null])
-    expect(read).to.deep.equal([
-      ['username', 'ada'],
-      ['username', 'nobody'],
-    ])
+    expect(read).to.deep.equal([unique.field('username', 'ada'), unique.field('username', 'nobody')])
   })
 
   it('LogIn neither reads a user nor hashes a password beyond a limit', async () => {
     const { needs, state, user, backend, clients } = await scene()
-    const users = { ...needs.users, findByEmail: async () => expect.fail('it was read') }
+    const users = { ...needs.users, findBy: async () => expect.fail('it was read') }
     state.isReached = true
     const logIn = new LogIn({ ...needs, users })
     const refused = await faultOf(logIn.execute({ email: user.email, password, backend, requestId, caller }))

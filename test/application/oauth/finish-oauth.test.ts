@@ -157,13 +157,9 @@ describe('FinishOAuth', () => {
       }
       const slower: UserStore = {
         ...users,
-        async findByOAuthAccount(...account) {
+        async findBy(key) {
           await otherFirst()
-          return await users.findByOAuthAccount(...account)
-        },
-        async findByEmail(key) {
-          await otherFirst()
-          return await users.findByEmail(key)
+          return await users.findBy(key)
         },
         async insert(...written) {
           await otherFirst()
@@ -228,8 +224,8 @@ describe('FinishOAuth', () => {
     await users.insert(user, [])
     const changing: UserStore = {
       ...users,
-      async findByEmail(key) {
-        const found = await users.findByEmail(key)
+      async findBy(key) {
+        const found = await users.findBy(key)
         if (found !== null) await users.replace({ ...found, email: 'another@example.com' as Email }, []) // safe: it is one
         return found
       },

@@ -1,6 +1,7 @@
 import type { StorePorts } from '../../../src/adapters/stores/store-ports.ts'
 import { emailKey } from '../../../src/domain/email.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
+import { unique } from '../../../src/domain/user-record.ts'
 import { anEvent, aSession, aSingleUseRecord, aToken, aTokenRequest, aUser } from '../../../src/testing/builders.ts'
 import { eventually } from '../eventually.ts'
 import { inTime } from '../in-time.ts'
@@ -32,8 +33,7 @@ export function everyOperation(store: StorePorts): Operations {
   return {
     ...(users && {
       find: () => users.find(user.id),
-      findByEmail: () => users.findByEmail(emailKey(user.email)),
-      findByOAuthAccount: () => users.findByOAuthAccount('acme', 'account'),
+      findBy: () => users.findBy(unique.email(emailKey(user.email))),
       insert: () => users.insert(user, [anEvent(user)]),
       replace: () => users.replace(user, [anEvent(user)]),
       remove: () => users.remove(user, [anEvent(user)]),

@@ -1,10 +1,10 @@
 import type { LoginTimes } from '../../../application/ports/stores/login-times.ts'
-import type { Taken, UserStore } from '../../../application/ports/stores/user-store.ts'
+import { type Taken, takenAmong, type UserStore } from '../../../application/ports/stores/user-store.ts'
 import { isUserId, type UserId } from '../../../domain/ids.ts'
 import { passwordScheme } from '../../../domain/password.ts'
 import { isActiveSuperuser, type User } from '../../../domain/user.ts'
 import { type FoundUser, meets, type UserCriteria } from '../../../domain/user-criteria.ts'
-import { accountUniqueKey, emailUniqueKey, namedUniqueKey, takenAmong, uniqueKeysOf } from '../unique-keys.ts'
+import { keysOf, textOfKey } from '../../../domain/user-record.ts'
 import type { MemoryOutbox } from './outbox.ts'
 import { pageOf } from './page.ts'
 import type { MemoryUserIds } from './user-ids.ts'
@@ -20,17 +20,18 @@ export function memoryUserStore(
 
   /** @param own the user whose own keys do not count as taken */
   function conflictOf(user: User, own: UserId | null): Taken | null {
-    return takenAmong(uniqueKeysOf(user).filter((key) => (owners.get(key)?.id ?? own) !== own))
+    const taken = keysOf(user).filter((key) => (owners.get(textOfKey(key))?.id ?? own) !== own)
+    return takenAmong(taken.map(({ kind }) => kind))
   }
 
   function put(user: User): void {
     users.set(user.id, user)
-    for (const key of uniqueKeysOf(user)) owners.set(key, user)
+    for (const key of keysOf(user)) owners.set(textOfKey(key), user)
   }
 
   function drop(user: User): void {
     users.delete(user.id)
-    for (const key of uniqueKeysOf(user)) owners.delete(key)
+    for (const key of keysOf(user)) owners.delete(textOfKey(key))
   }
 
   function isLastSuperuser(stored: User): boolean {
@@ -45,9 +46,7 @@ export function memoryUserStore(
 
   return {
     find: async (id) => users.get(id) ?? null,
-    findByEmail: async (key) => owners.get(emailUniqueKey(key)) ?? null,
-    findByOAuthAccount: async (provider, accountId) => owners.get(accountUniqueKey(provider, accountId)) ?? null,
-    findByKey: async (name, key) => owners.get(namedUniqueKey(name, key)) ?? null,
+    findBy: async (key) => owners.get(textOfKey(key)) ?? null,
 
     async insert(user, events) {
       const conflict = conflictOf(user, null)

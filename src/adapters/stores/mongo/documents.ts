@@ -9,6 +9,7 @@ import { passwordScheme } from '../../../domain/password.ts'
 import type { Session } from '../../../domain/session.ts'
 import type { SingleUseRecord } from '../../../domain/single-use-record.ts'
 import type { Imported, User } from '../../../domain/user.ts'
+import type { UniqueKey } from '../../../domain/user-record.ts'
 import type { RefusedLoginJson } from '../refused-login-json.ts'
 
 /** The events of a user that wait for their distribution. */
@@ -21,8 +22,8 @@ interface OutboxDocument {
 }
 
 /**
- * A user and its events. One unique index covers `uniqueKeys`: `e:<e-mail key>`, `a:<provider>:<account id>` and
- * `f:<field>:<key>`, or the `noUserKey` of a record that is no user.
+ * A user and its events. One unique index covers `uniqueKeys`: those of `uniqueKeyOf`, or the
+ * `noUserKey` of a record that is no user.
  */
 export interface UserDocument
   extends Omit<User, 'id' | 'sessions' | 'factors' | 'fields' | 'imported' | 'inactiveUntil' | 'inactiveReason'> {
@@ -219,6 +220,15 @@ export const noSink: SinkName = ''
 export const deliveryId = (id: EventId, sink: SinkName): string => `${literal(id)} ${literal(sink)}`
 
 export const queueId = (id: UserId, sink: SinkName): string => `${literal(id)} ${literal(sink)}`
+
+/** The provider's name is encoded, so that it cannot run into the account's id. */
+export function uniqueKeyOf({ kind, key }: UniqueKey): string {
+  if (kind === 'email') return `e:${key}`
+  if (kind === 'passkey') return `p:${key}`
+  if (kind !== 'account') return `f:${kind.slice('field:'.length)}:${key}`
+  const [provider, accountId] = JSON.parse(key)
+  return `a:${encodeURIComponent(provider)}:${accountId}`
+}
 
 /** The unique key of a record that is no user: a removed one until its events are distributed, or that of a tenant. */
 export const noUserKey = (id: UserId): string => `g:${id}`

@@ -1,8 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Taken, UserStore, WriteOptions } from '../../../application/ports/stores/user-store.ts'
+import {
+  type Taken,
+  takenAmong,
+  type UserStore,
+  type WriteOptions,
+} from '../../../application/ports/stores/user-store.ts'
 import { Unavailable } from '../../../domain/refusal.ts'
 import { isActiveSuperuser, type User } from '../../../domain/user.ts'
-import { accountUniqueKey, emailUniqueKey, namedUniqueKey, takenAmong, uniqueKeysOf } from '../unique-keys.ts'
+import { keysOf } from '../../../domain/user-record.ts'
 import { type Connection, latest } from './connection/connection.ts'
 import {
   appended,
@@ -11,6 +16,7 @@ import {
   personalFields,
   roomFor,
   type UserDocument,
+  uniqueKeyOf,
   userOf,
   waiting,
   writtenFields,
@@ -42,7 +48,8 @@ export function mongoUserStore(connection: Connection): UserStore {
    * by then, the write is repeated.
    */
   async function unlessTaken<T>(user: User, isHolder: object, write: () => Promise<T>): Promise<T | Taken> {
-    const uniqueKeys = uniqueKeysOf(user)
+    const keys = keysOf(user)
+    const uniqueKeys = keys.map(uniqueKeyOf)
     for (let repetition = 0; repetition <= repetitions; repetition++) {
       if (repetition > 0) await delay(Math.random() * pauseMs * repetition)
       try {
@@ -52,7 +59,8 @@ export function mongoUserStore(connection: Connection): UserStore {
       }
       const wanted = { uniqueKeys: { $in: uniqueKeys }, ...isHolder }
       const holders = await users.find(wanted, { projection: { uniqueKeys: 1 }, ...latest }).toArray()
-      const taken = takenAmong(uniqueKeys.filter((key) => holders.some((holder) => holder.uniqueKeys.includes(key))))
+      const held = new Set(holders.flatMap((holder) => holder.uniqueKeys))
+      const taken = takenAmong(keys.filter((key) => held.has(uniqueKeyOf(key))).map(({ kind }) => kind))
       if (taken !== null) return taken
     }
     throw new Unavailable('other writes take and release an address, an account or a field all the time')
@@ -91,9 +99,7 @@ export function mongoUserStore(connection: Connection): UserStore {
 
   return {
     find: async (id) => one({ _id: literal(id), ...present }),
-    findByEmail: (key) => one({ uniqueKeys: emailUniqueKey(key) }),
-    findByOAuthAccount: (provider, accountId) => one({ uniqueKeys: accountUniqueKey(provider, accountId) }),
-    findByKey: (name, key) => one({ uniqueKeys: namedUniqueKey(name, key) }),
+    findBy: (key) => one({ uniqueKeys: uniqueKeyOf(key) }),
 
     insert: (user, events) =>
       run(() =>
@@ -101,7 +107,13 @@ export function mongoUserStore(connection: Connection): UserStore {
           const outbox = events.length === 0 ? {} : { outbox: { events: waiting(events), dueAt: now() } }
           const { id, version } = user
           await takeNumber(connection, id)
-          await users.insertOne({ _id: id, version, uniqueKeys: uniqueKeysOf(user), ...writtenFields(user), ...outbox })
+          await users.insertOne({
+            _id: id,
+            version,
+            uniqueKeys: keysOf(user).map(uniqueKeyOf),
+            ...writtenFields(user),
+            ...outbox,
+          })
           return 'stored' as const
         }),
       ),
@@ -110,7 +122,7 @@ export function mongoUserStore(connection: Connection): UserStore {
       run(() =>
         unlessTaken(user, { _id: { $ne: literal(user.id) } }, async () => {
           const update = {
-            $set: { ...writtenFields(user), uniqueKeys: uniqueKeysOf(user), version: user.version + 1 },
+            $set: { ...writtenFields(user), uniqueKeys: keysOf(user).map(uniqueKeyOf), version: user.version + 1 },
             ...appended(events, now()),
           }
           const outcome = await updated(user, update, roomFor(events), isActiveSuperuser(user), options)

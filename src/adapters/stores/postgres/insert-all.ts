@@ -3,7 +3,7 @@ import { hasFactor } from '../../../domain/factors.ts'
 import { passwordScheme } from '../../../domain/password.ts'
 import type { User } from '../../../domain/user.ts'
 import { fieldsJson } from '../field-json.ts'
-import { accountKey } from './account-key.ts'
+import { accountsOf, claimsOf } from './claims.ts'
 import type { Connection } from './connection/connection.ts'
 
 const columns = `user_id, email, email_key, is_active, is_superuser, is_verified, created_at, password_hash, password_scheme,
@@ -14,7 +14,7 @@ const insert = (counted: string): string => `
     SELECT * FROM jsonb_to_recordset($1) AS one (user_id @id, email text, email_key text, is_active boolean,
       is_superuser boolean, is_verified boolean, created_at timestamptz, password_hash text, password_scheme text,
       password_version bigint, is_owner_proved boolean, generation bigint, kept_sid text, ended_until timestamptz,
-      oauth_accounts text, fields text, imported text, factors text, inactive_until timestamptz, inactive_reason text, version bigint, accounts text[], keys jsonb, shown jsonb)
+      oauth_accounts text, fields text, imported text, factors text, inactive_until timestamptz, inactive_reason text, version bigint, accounts text[], names text[], keys text[], shown jsonb)
   ), written AS (
     INSERT INTO @user_private (${columns}) SELECT ${columns} FROM given RETURNING user_id
   ), shared AS (
@@ -25,7 +25,7 @@ const insert = (counted: string): string => `
     INSERT INTO @oauth_claims (account, user_id) SELECT account, user_id FROM given, unnest(accounts) AS own (account)
   ), ${counted}named AS (
     INSERT INTO @field_claims (field, key, user_id)
-    SELECT field, key, user_id FROM given, jsonb_each_text(keys) AS own (field, key)
+    SELECT field, key, user_id FROM given, unnest(names, keys) AS own (field, key)
   )
   SELECT count(is_done) FROM shared`
 const insertAny = insert('')
@@ -51,6 +51,7 @@ export function insertAll(
 }
 
 function toRow(user: User) {
+  const [names, keys] = claimsOf(user)
   return {
     user_id: user.id,
     email: user.email,
@@ -73,8 +74,9 @@ function toRow(user: User) {
     imported: user.imported && JSON.stringify(user.imported),
     factors: hasFactor(user) ? JSON.stringify(user.factors) : null,
     version: user.version,
-    accounts: user.oauthAccounts.map(accountKey),
-    keys: user.fields.keys,
+    accounts: accountsOf(user),
+    names,
+    keys,
     shown: user.fields.shown,
   }
 }

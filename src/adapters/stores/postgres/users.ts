@@ -8,7 +8,7 @@ import { passwordScheme } from '../../../domain/password.ts'
 import { isActiveSuperuser, type User } from '../../../domain/user.ts'
 import { parseAccounts } from '../account-json.ts'
 import { fieldsJson, parseFields } from '../field-json.ts'
-import { accountKey } from './account-key.ts'
+import { accountsOf, claimName, claimsOf } from './claims.ts'
 import type { Connection, Queries, Steps } from './connection/connection.ts'
 import { insertAll } from './insert-all.ts'
 import { dateOf, epoch, jsonRow } from './json-row.ts'
@@ -66,7 +66,7 @@ const users = `SELECT ${user} FROM @user_private`
 const byId = `${users} WHERE user_id = $1`
 const byEmail = `${users} WHERE email_key = $1`
 const byAccount = `${users} WHERE user_id = (SELECT user_id FROM @oauth_claims WHERE account = $1)`
-const byKey = `${users} WHERE user_id = (SELECT user_id FROM @field_claims WHERE field = $1 AND key = $2)`
+const byClaim = `${users} WHERE user_id = (SELECT user_id FROM @field_claims WHERE field = $1 AND key = $2)`
 const behind = `${users} WHERE $1::@id IS NULL OR user_id > $1 ORDER BY user_id LIMIT $2`
 
 // Steps from one value of the index to the next, so the cost depends on the number of schemes, not of users.
@@ -166,6 +166,12 @@ const holdSuperusers = `
   ON CONFLICT (name) DO UPDATE SET value = known.value`
 const otherSuperuser = 'SELECT 1 FROM @user_private WHERE is_superuser AND is_active AND user_id <> $1 LIMIT 1'
 
+// A passkey comes after every field.
+const heldField = `
+  SELECT 1 FROM @field_claims AS own JOIN unnest($1::text[], $2::text[]) AS wanted (field, key)
+    ON wanted.field = own.field AND wanted.key = own.key
+  WHERE user_id <> $3 AND own.field <> ':passkey'`
+
 /** @param warn gets the foreign key that refuses a removal */
 export function postgresUsers(connection: Connection, warn: (message: string) => void): UserStore {
   const { all, one, operation, takenKey, now } = connection
@@ -178,10 +184,11 @@ export function postgresUsers(connection: Connection, warn: (message: string) =>
 
   /** The error names one of the keys that are taken. Those before it in the order of `Taken` may be taken, too. */
   async function unlessTaken<T>(
-    { id, email, oauthAccounts }: User,
+    user: User,
     events: readonly AccountEvent[],
     write: (steps: Steps) => Promise<T>,
   ): Promise<T | 'stored' | Taken> {
+    const { id } = user
     const steps = operation()
     try {
       return await unlessLost(steps, { id, events, done: 'stored' as const }, () => namingTriggers(() => write(steps)))
@@ -190,16 +197,19 @@ export function postgresUsers(connection: Connection, warn: (message: string) =>
       if (key === 'user_private_email_key') return 'email_taken'
       if (key !== 'oauth_claims_account' && key !== 'field_claims_key') throw error
       const other = await steps.one('SELECT 1 FROM @user_private WHERE email_key = $1 AND user_id <> $2', [
-        emailKey(email),
+        emailKey(user.email),
         id,
       ])
       if (other !== undefined) return 'email_taken'
       if (key === 'oauth_claims_account') return 'account_taken'
       const linked = await steps.one('SELECT 1 FROM @oauth_claims WHERE account = ANY($1::text[]) AND user_id <> $2', [
-        oauthAccounts.map(accountKey),
-        id,
+        accountsOf(user),
+        user.id,
       ])
-      return linked === undefined ? 'field_taken' : 'account_taken'
+      if (linked !== undefined) return 'account_taken'
+      const [names, keys] = claimsOf(user)
+      const held = await steps.one(heldField, [names, keys, id])
+      return held === undefined ? 'passkey_taken' : 'field_taken'
     }
   }
 
@@ -227,9 +237,10 @@ export function postgresUsers(connection: Connection, warn: (message: string) =>
   return {
     // The server refuses to compare an id of another kind, which a session of a former store may have.
     find: async (id) => (kindOf(id) === connection.ids() ? await found(byId, id) : null),
-    findByEmail: (key) => found(byEmail, key),
-    findByOAuthAccount: (provider, accountId) => found(byAccount, accountKey({ provider, accountId })),
-    findByKey: (name, key) => found(byKey, name, key),
+    async findBy({ kind, key }) {
+      if (kind === 'email') return await found(byEmail, key)
+      return await (kind === 'account' ? found(byAccount, key) : found(byClaim, claimName(kind), key))
+    },
 
     insert: (user, events) =>
       unlessTaken(user, events, async ({ one }) => {
@@ -309,7 +320,7 @@ function valuesOf(user: User): readonly unknown[] {
     user.endedUntil,
     JSON.stringify(user.oauthAccounts),
     user.version,
-    user.oauthAccounts.map(accountKey).sort(),
+    accountsOf(user).sort(),
   ]
 }
 
@@ -317,13 +328,12 @@ function valuesOf(user: User): readonly unknown[] {
  * The fields of a written user: all of them, those of the table `users`, and the keys of unique ones in their order. Then the
  * import, the second factors, and the end and reason of a deactivation.
  */
-function fieldValues({ fields, imported, factors, inactiveUntil, inactiveReason }: User): readonly unknown[] {
-  const keys = Object.entries(fields.keys).sort(([one], [other]) => (one < other ? -1 : 1))
+function fieldValues(user: User): readonly unknown[] {
+  const { fields, imported, factors, inactiveUntil, inactiveReason } = user
   return [
     fieldsJson(fields),
     JSON.stringify(fields.shown),
-    keys.map(([field]) => field),
-    keys.map(([, key]) => key),
+    ...claimsOf(user),
     imported && JSON.stringify(imported),
     hasFactor({ factors }) ? JSON.stringify(factors) : null,
     inactiveUntil,

@@ -2,6 +2,7 @@ import type { Email, EmailKey } from '../../../domain/email.ts'
 import type { AccountEvent } from '../../../domain/events.ts'
 import { type EventId, kindOf, type UserId } from '../../../domain/ids.ts'
 import type { RequestPurpose, TokenPurpose, TokenRequest } from '../../../domain/one-time-token.ts'
+import type { KeyKind } from '../../../domain/user-record.ts'
 
 // Rows that the thread writes and the event loop reads. The schema names the same columns.
 
@@ -130,6 +131,9 @@ export function eventOf(payload: string): AccountEvent {
   const { at, ...rest } = JSON.parse(payload)
   return { ...rest, at: new Date(at) }
 }
+
+/** The column `field` of a key. No own field has the name of the passkeys. */
+export const claimName = (kind: KeyKind): string => (kind === 'passkey' ? ':passkey' : kind.replace(/^field:/, ''))
 
 /** The name of the row in `meta` that has the mark of this name. */
 export const rowOf = (name: string): string => (name === 'secret' ? 'secret-mark' : name)

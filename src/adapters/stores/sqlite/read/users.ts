@@ -5,7 +5,7 @@ import { parseAccounts } from '../../account-json.ts'
 import { parseFields } from '../../field-json.ts'
 import type { Read } from '../connection.ts'
 import type { Writes } from '../protocol.ts'
-import { rowIdOf, type UserRow } from '../rows.ts'
+import { claimName, rowIdOf, type UserRow } from '../rows.ts'
 import { sqliteSearch } from './user-search.ts'
 
 const byRowId = 'SELECT * FROM users WHERE row_id = ? AND id = ?'
@@ -13,7 +13,7 @@ const byId = 'SELECT * FROM users WHERE id = ?'
 const byEmail = 'SELECT * FROM users WHERE email_key = ?'
 const byAccount = `
   SELECT * FROM users WHERE id = (SELECT user_id FROM oauth_claims WHERE provider = ? AND account_id = ?)`
-const byKey = `
+const byClaim = `
   SELECT * FROM users WHERE id = (SELECT user_id FROM field_claims WHERE field = ? AND key = ?)`
 const behind = 'SELECT * FROM users WHERE id > ? ORDER BY id LIMIT ?'
 // The rowid of an integer is the integer, so the order is that of the numbers.
@@ -37,9 +37,10 @@ export function sqliteUsers(read: Read, writes: Writes['users']): UserStore {
   return {
     ...writes,
     find: async (id) => one(byRowId, rowIdOf(id), id) ?? one(byId, id),
-    findByEmail: async (key) => one(byEmail, key),
-    findByOAuthAccount: async (provider, accountId) => one(byAccount, provider, accountId),
-    findByKey: async (name, key) => one(byKey, name, key),
+    async findBy({ kind, key }) {
+      if (kind === 'email') return one(byEmail, key)
+      return kind === 'account' ? one(byAccount, ...JSON.parse(key)) : one(byClaim, claimName(kind), key)
+    },
 
     async list(limit, after) {
       const rows = read((sql) =>

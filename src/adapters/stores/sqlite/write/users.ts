@@ -1,13 +1,14 @@
-import type { Taken } from '../../../../application/ports/stores/user-store.ts'
+import { type Taken, takenAmong } from '../../../../application/ports/stores/user-store.ts'
 import { type EmailKey, emailKey } from '../../../../domain/email.ts'
 import type { AccountEvent } from '../../../../domain/events.ts'
 import { hasFactor } from '../../../../domain/factors.ts'
 import type { UserId } from '../../../../domain/ids.ts'
 import { passwordScheme } from '../../../../domain/password.ts'
 import { isActiveSuperuser, type User } from '../../../../domain/user.ts'
+import { keysOf } from '../../../../domain/user-record.ts'
 import { fieldsJson } from '../../field-json.ts'
 import type { InThread, Writes } from '../protocol.ts'
-import { rowIdOf, type UserRow } from '../rows.ts'
+import { claimName, rowIdOf, type UserRow } from '../rows.ts'
 import { insertInto, type Statements } from '../statements.ts'
 import { appendEvents, hasRoom } from './outbox.ts'
 import { takeNumber } from './user-ids.ts'
@@ -26,9 +27,7 @@ export function userWrites(sql: Statements): InThread<Writes['users']> {
 
   function putKeys(user: User): void {
     const put = 'INSERT INTO field_claims (field, key, user_id) VALUES (?, ?, ?)'
-    for (const [field, key] of Object.entries(user.fields.keys)) {
-      sql<[string, string, UserId]>(put).run(field, key, user.id)
-    }
+    for (const { kind, key } of claimsOf(user)) sql<[string, string, UserId]>(put).run(claimName(kind), key, user.id)
   }
 
   /** @param own the user whose address, accounts and keys do not count as taken */
@@ -42,11 +41,11 @@ export function userWrites(sql: Statements): InThread<Writes['users']> {
     })
     if (isTaken) return 'account_taken'
     const holderOf = 'SELECT user_id AS id FROM field_claims WHERE field = ? AND key = ?'
-    const isHeld = Object.entries(user.fields.keys).some(([field, key]) => {
-      const other = sql<[string, string], { id: UserId }>(holderOf).get(field, key)
+    const held = claimsOf(user).filter(({ kind, key }) => {
+      const other = sql<[string, string], { id: UserId }>(holderOf).get(claimName(kind), key)
       return other !== undefined && other.id !== own
     })
-    return isHeld ? 'field_taken' : null
+    return takenAmong(held.map(({ kind }) => kind))
   }
 
   /** `null`: SQLite chooses another rowid. */
@@ -114,6 +113,9 @@ export function userWrites(sql: Statements): InThread<Writes['users']> {
     },
   }
 }
+
+/** The keys in `field_claims`. */
+const claimsOf = (user: User) => keysOf(user).filter(({ kind }) => kind !== 'email' && kind !== 'account')
 
 function toRow(user: User): UserRow {
   return {
