@@ -141,7 +141,7 @@ export default [
   },
   {
     title: 'a program tells a user whether another user exists',
-    file: 'src/adapters/http/checked-accounts.ts',
+    file: 'src/adapters/http/checked.ts',
     text: "throw new Refusal(by.type !== undefined || by.user.isSuperuser ? 'NOT_FOUND' : 'FORBIDDEN')",
     replacement: "throw new Refusal('NOT_FOUND')",
     tests: ['test/adapters/http/checked-accounts.test.ts'],
@@ -155,7 +155,7 @@ export default [
   },
   {
     title: 'the credential of one user acts for another',
-    file: 'src/adapters/http/checked-accounts.ts',
+    file: 'src/adapters/http/checked.ts',
     text: 'const isTheirs = isUserId(user?.id) && credential?.userId === user.id',
     replacement: 'const isTheirs = isUserId(user?.id) && isUserId(credential?.userId)',
     tests: ['test/adapters/http/checked-accounts.test.ts'],

@@ -119,8 +119,8 @@ export default [
   {
     title: 'a stranger calls the use cases of administration with a body that names an actor',
     file: 'src/adapters/http/checked-admin.ts',
-    text: 'fields, ...request }, requireActor)',
-    replacement: 'fields, ...request })',
+    text: 'fields: objectOf({}), ...request }, requireActor)',
+    replacement: 'fields: objectOf({}), ...request })',
     tests: ['test/adapters/http/checked-admin.test.ts'],
   },
   {

@@ -9,16 +9,17 @@ import type { KeepFactors } from '../../application/factors/keep-factors.ts'
 import type { ResetFactors } from '../../application/factors/reset-factors.ts'
 import { InvalidInput } from '../../domain/refusal.ts'
 import {
+  allChecked,
+  type Checks,
   checked,
-  checkedChange,
-  checkOf,
   type Execute,
-  fields,
-  flags,
+  membersOf,
+  objectOf,
   request,
   requireActor,
   requireActorAndTarget,
-} from './checked-accounts.ts'
+} from './checked.ts'
+import { checkedChange } from './checked-accounts.ts'
 import { CreateUserBody, optional } from './schemas.ts'
 
 /** The use cases of those who manage users. Each takes its actor as `by`. */
@@ -34,7 +35,6 @@ export interface CheckedAdmin {
   readonly keepFactors: Execute<KeepFactors>
 }
 
-const { email, password, invite } = CreateUserBody.properties
 const flag = optional.flag('Whether the users have it')
 const ofSearch = {
   text: optional.text('The text'),
@@ -46,39 +46,23 @@ const ofSearch = {
   hasFactor: flag,
   counts: flag,
 }
-const checks = {
-  createUser: checkOf<CreateUser>({ email, password, invite, ...flags, fields, ...request }, requireActor),
-  inviteUser: checkOf<InviteUser>(request, requireActorAndTarget),
-  explainLogin: checkOf<ExplainLogin>({ email, ...request }, requireActor),
-  readDetails: checkOf<ReadDetails>(request, requireActorAndTarget),
-  resetFactors: checkOf<ResetFactors>(request, requireActorAndTarget),
-  keepFactors: checkOf<KeepFactors>(request, requireActorAndTarget),
-  searchUsers: checkOf<SearchUsers>(ofSearch, (input) => {
+
+/** The checks of the routes, as those of `checkedAccounts`. */
+const checks: Checks<CheckedAdmin> = {
+  createUser: checked({ ...membersOf(CreateUserBody), fields: objectOf({}), ...request }, requireActor),
+  inviteUser: checked(request, requireActorAndTarget),
+  searchUsers: checked(ofSearch, (input) => {
     requireActor(input)
     requireTimes(input)
   }),
+  changeAccount: checkedChange(requireActorAndTarget),
+  explainLogin: checked({ email: CreateUserBody.properties.email, ...request }, requireActor),
+  readDetails: checked(request, requireActorAndTarget),
+  resetFactors: checked(request, requireActorAndTarget),
+  keepFactors: checked(request, requireActorAndTarget),
 }
 
-/** The use cases with the input checks of the routes, as `checkedAccounts`. */
-export function checkedAdmin(useCases: CheckedAdmin): CheckedAdmin {
-  const createUser = checked(useCases.createUser, checks.createUser)
-  const searchUsers = checked(useCases.searchUsers, checks.searchUsers)
-  return {
-    createUser: { execute: (input) => createUser.execute(givenOf(input)) },
-    inviteUser: checked(useCases.inviteUser, checks.inviteUser),
-    explainLogin: checked(useCases.explainLogin, checks.explainLogin),
-    readDetails: checked(useCases.readDetails, checks.readDetails),
-    resetFactors: checked(useCases.resetFactors, checks.resetFactors),
-    keepFactors: checked(useCases.keepFactors, checks.keepFactors),
-    searchUsers: { execute: (input) => searchUsers.execute(givenOf(input)) },
-    changeAccount: checkedChange(useCases.changeAccount),
-  }
-}
-
-/** As on the routes, `null` means that a member is not given. */
-function givenOf<Input extends object>(input: Input): Input {
-  return { ...input, ...Object.fromEntries(Object.entries(input).map(([name, value]) => [name, value ?? undefined])) }
-}
+export const checkedAdmin = (useCases: CheckedAdmin): CheckedAdmin => allChecked(checks, useCases)
 
 function requireTimes({ createdAfter, createdBefore, lastLoginBefore }: UserSearch): void {
   for (const [name, value] of Object.entries({ createdAfter, createdBefore, lastLoginBefore })) {

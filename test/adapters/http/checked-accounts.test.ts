@@ -38,6 +38,7 @@ const languages = ['de-CH', 'en']
 const password = 'a quite long pass phrase'
 const rights = { isSuperuser: true, isVerified: true }
 const email = 'ada@example.com' as Email // safe: it is one
+const other = 'bob@example.com' as Email // safe: as above
 
 const nonStrings: readonly unknown[] = [undefined, null, 5, true, {}, [], ['a'], { $ne: null }, Buffer.from('a')]
 const nonTexts: readonly unknown[] = [...nonStrings, 'half of a pair: \ud800']
@@ -370,8 +371,9 @@ describe('the use cases of a program without a compiler', () => {
     const stored = { isSuperuser: false, isVerified: false, oauthAccounts: [], version: 1 }
     expect(await users.find(id)).to.deep.include(stored)
     expect(id).to.not.equal(more.id)
-    const { items } = await outbox.list('waiting', 1, null)
-    expect(items[0]?.event.by).to.deep.equal({ type: 'program' })
+    await accounts.createSuperuser.execute({ email: other, password, requestId, ...more })
+    const { items } = await outbox.list('waiting', 2, null)
+    expect(items.map(({ event }) => event.by)).to.deep.equal([{ type: 'program' }, { type: 'program' }])
   })
 
   it('take null in a field of changes as not given', async () => {
