@@ -1,6 +1,6 @@
 // Faults in a change of the secret. See scripts/planted-faults.mjs.
 
-const rotation = 'src/config/composition/rotate-secret.ts'
+const rotation = 'src/application/secrets/reseal-everything.ts'
 const rotations = ['test/config/composition/rotate-secret.test.ts']
 const services = ['test/http/secrets.test.ts']
 
@@ -8,16 +8,16 @@ export default [
   {
     title: 'the users are bound to a new secret before their tokens are sealed with it',
     file: rotation,
-    text: '      await resealSigningKeys()\n      let known = text',
+    text: '    await this.#resealSigningKeys()\n    let known = text',
     replacement:
-      "      if (bound !== null) await tenantTexts.exchange('secret', bound, to)\n      await resealSigningKeys()\n      let known = text",
+      "    if (bound !== null) await tenantTexts.exchange('secret', bound, to)\n    await this.#resealSigningKeys()\n    let known = text",
     tests: rotations,
   },
   {
     title: 'signing keys stay sealed with the former secret',
     file: rotation,
-    text: '      await resealSigningKeys()\n      let known = text',
-    replacement: '      let known = text',
+    text: '    await this.#resealSigningKeys()\n    let known = text',
+    replacement: '    let known = text',
     tests: rotations,
   },
   {
@@ -29,14 +29,14 @@ export default [
   },
   {
     title: 'a secret that provider tokens or second factors need counts as unused',
-    file: rotation,
-    text: 'if (needsSecret(user, need)) need.users++',
+    file: 'src/application/secrets/needs-of-former.ts',
+    text: 'if (needsSecret(user, need.opener)) need.users++',
     replacement: 'need.users += 0',
     tests: rotations,
   },
   {
     title: 'a provider token changes while a caller refreshes it',
-    file: 'src/application/reseal-user.ts',
+    file: 'src/application/secrets/reseal-user.ts',
     text: "former.some(({ refreshingUntil }) => (refreshingUntil ?? now) > now) ? 'busy' : 'resealed'",
     replacement: "'resealed'",
     tests: rotations,

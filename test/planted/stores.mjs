@@ -25,7 +25,7 @@ export default [
   },
   {
     title: 'a change of the secret locks out users with second factors',
-    file: 'src/application/reseal-user.ts',
+    file: 'src/application/secrets/reseal-user.ts',
     text: 'plain === null ? sealed : keyRing.sealFactor(plain, binding)',
     replacement: 'plain === null ? keyRing.sealFactor(sealed, binding) : sealed',
     tests: ['test/config/composition/rotate-secret.test.ts'],

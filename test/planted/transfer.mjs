@@ -116,9 +116,9 @@ export default [
   },
   {
     title: 'each start moves the day on which former logins end',
-    file: 'src/config/composition/former.ts',
-    text: 'exchange(firstDay, null, today)',
-    replacement: 'replace(today, firstDay)',
+    file: 'src/application/sign-in/former-start.ts',
+    text: 'exchange(firstDay, null,',
+    replacement: 'exchange(firstDay, await texts.read(firstDay),',
     ...former,
   },
   {

@@ -62,6 +62,25 @@ export async function rewriteSecrets(path: string, secrets: readonly string[]): 
   }
 }
 
+/** Adds a new secret as the last one. */
+export async function addSecret(path: string): Promise<void> {
+  await rewriteSecrets(path, [...(await secretsIn(path)), newToken()])
+}
+
+/** Makes the last secret the first one. */
+export async function makeLastFirst(path: string): Promise<void> {
+  const [newest, ...others] = (await secretsIn(path)).toReversed()
+  if (newest !== undefined) await rewriteSecrets(path, [newest, ...others.toReversed()])
+}
+
+export async function dropSecrets(path: string, isDropped: (secret: string) => boolean): Promise<void> {
+  const secrets = await secretsIn(path)
+  await rewriteSecrets(
+    path,
+    secrets.filter((secret) => !isDropped(secret)),
+  )
+}
+
 async function readSecret(path: string): Promise<SecretFile | { readonly problem: string } | null> {
   try {
     const { mode, mtimeMs } = await stat(path)

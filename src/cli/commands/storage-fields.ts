@@ -1,7 +1,7 @@
 import { portsFor } from '../../adapters/stores/store-backend.ts'
+import { noteKeys } from '../../application/accounts/field-marks.ts'
 import { ChangeUser } from '../../application/change-user.ts'
 import { everyOne } from '../../application/every-one.ts'
-import { noteKeys } from '../../config/composition/field-marks.ts'
 import { userPortsOf } from '../../config/composition/ports.ts'
 import { openHasher, openHashPool } from '../../config/composition/shared-resources.ts'
 import { withKeys } from '../../domain/fields.ts'
@@ -43,7 +43,7 @@ export async function keyFields(options: GlobalOptions): Promise<ExitCode> {
       )
       return 1
     }
-    await noteKeys({ tenantTexts }, fieldRules)
+    await noteKeys(tenantTexts, fieldRules)
     await printed(options, `${changed} users have new keys`, { changed })
     return 0
   } finally {

@@ -2,10 +2,10 @@ import { join, resolve } from 'node:path'
 import { objectionToHash, schemeOfPrefix } from '../../adapters/crypto/hash-schemes.ts'
 import { type OpenOptions, portsFor, type StoreBackend } from '../../adapters/stores/store-backend.ts'
 import { everyOne } from '../../application/every-one.ts'
+import { someHaveFactors } from '../../application/factors/some-have-factors.ts'
 import { hasSecret, resolveSecret } from '../../config/composition/master-secret.ts'
 import { rulesOf } from '../../config/composition/ports.ts'
 import { rotationOf } from '../../config/composition/rotate-secret.ts'
-import { hasUnusableFactors } from '../../config/composition/unusable-factors.ts'
 import { distinctStores, namingRoles, placed, pluginOf } from '../../config/plugins/stores.ts'
 import { settingsFault } from '../../config/settings/schema/fault.ts'
 import { asDeclared } from '../../domain/fields.ts'
@@ -82,7 +82,7 @@ async function printUnusableFactors(options: GlobalOptions, tenant: Parameters<t
   const handle = await openRole('users', tenant)
   try {
     const { users } = portsFor('users', settings.stores.users.kind, handle)
-    if (!(await hasUnusableFactors(users, settings))) return
+    if (settings.routers.factors.enabled || !(await someHaveFactors(users))) return
     const text = 'users have second factors, and cannot log in: routers.factors.enabled is off'
     await printed(options, text, { hasUnusableFactors: true })
   } finally {

@@ -5,12 +5,10 @@ import type { Metrics } from '../../adapters/metrics/metrics.ts'
 import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import type { FormerLinks } from '../../application/ports/former-links.ts'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
+import { formerStart, noteFormerStart } from '../../application/sign-in/former-start.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 
 type Marked = Pick<UsersRole, 'tenantTexts'>
-
-/** The name of the first day in the store, as `2026-12-31`. */
-const firstDay = 'former-since'
 
 /** The time at which logins and links of fastapi-users end. Without `compat.until`, the store of the users tells it. */
 export function formerEndOf({ compat }: Pick<Settings, 'compat'>) {
@@ -22,8 +20,7 @@ export function formerEndOf({ compat }: Pick<Settings, 'compat'>) {
     /** Stores the first day at the first start with one of the secrets. Later starts and other processes keep it. */
     async prepare(users: Marked, now: Date): Promise<void> {
       if (compat.until !== undefined) return
-      const today = now.toISOString().slice(0, 10)
-      if (hasSecrets(compat)) await users.tenantTexts.exchange(firstDay, null, today)
+      if (hasSecrets(compat)) await noteFormerStart(users.tenantTexts, now)
       end = await storedEnd(users)
     },
   }
@@ -31,7 +28,7 @@ export function formerEndOf({ compat }: Pick<Settings, 'compat'>) {
 
 /** The end by the first day in the store, which remains when the secrets are removed; `null` if no start had one. */
 async function storedEnd({ tenantTexts }: Marked): Promise<Date | null> {
-  const day = await tenantTexts.read(firstDay)
+  const day = await formerStart(tenantTexts)
   return day === null ? null : usualEnd(day)
 }
 

@@ -1,8 +1,8 @@
 import type { Logger } from '../../adapters/logging/log.ts'
 import { passkeyVerifier } from '../../adapters/passkeys/passkey-verifier.ts'
+import { otherPasskeyDomains } from '../../application/passkeys/passkey-domains.ts'
 import type { PasskeyVerifier } from '../../application/ports/passkey-verifier.ts'
 import type { TenantTexts } from '../../application/ports/stores/tenant-texts.ts'
-import { parseJson } from '../../lib/json-text.ts'
 import { isAndroidApp } from '../../lib/origins.ts'
 import { passkeyDomain } from '../settings/passkey-domain.ts'
 import type { Settings } from '../settings/schema/schema.ts'
@@ -19,31 +19,13 @@ export function passkeysOf(settings: Settings, publicUrl: string): PasskeyVerifi
   return passkeyVerifier({ rpId, origins: [new URL(publicUrl).origin, ...allowed] })
 }
 
-/** The record of the domains of all passkeys of a tenant, as a JSON list. */
-const recordName = 'passkey domains'
-
-async function domainsIn(tenantTexts: Pick<TenantTexts, 'read'>): Promise<{ text: string | null; domains: string[] }> {
-  const text = await tenantTexts.read(recordName)
-  const parsed = text === null ? { value: [] } : parseJson(text)
-  return { text, domains: 'value' in parsed ? (parsed.value as string[]) : [] } // safe: `noteDomain` writes it
-}
-
-/** Adds the domain to the record. */
-export async function noteDomain(tenantTexts: Pick<TenantTexts, 'read' | 'exchange'>, domain: string): Promise<void> {
-  for (;;) {
-    const { text, domains } = await domainsIn(tenantTexts)
-    if (domains.includes(domain)) return
-    if (await tenantTexts.exchange(recordName, text, JSON.stringify([...domains, domain]))) return
-  }
-}
-
 /** Warns if there are passkeys that cannot be used, because they belong to another domain. */
 export async function warnOfOtherDomains(
-  tenantTexts: Pick<TenantTexts, 'read'>,
+  tenantTexts: TenantTexts,
   { rpId }: Pick<PasskeyVerifier, 'rpId'>,
   log: Pick<Logger, 'warn'>,
 ): Promise<void> {
-  const others = (await domainsIn(tenantTexts)).domains.filter((one) => one !== rpId)
+  const others = await otherPasskeyDomains(tenantTexts, rpId)
   if (others.length === 0) return
   log.warn(
     { domains: others, domain: rpId },

@@ -18,6 +18,7 @@ import { countersOfSecrets } from '../../application/limits/counters-of-secrets.
 import { unlimited } from '../../application/limits/limits.ts'
 import type { Attack } from '../../application/limits/report-attack.ts'
 import { PasskeyChallenges } from '../../application/passkeys/passkey-challenges.ts'
+import { notePasskeyDomain } from '../../application/passkeys/passkey-domains.ts'
 import { SignInChallenges } from '../../application/passkeys/sign-in-challenges.ts'
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
@@ -34,7 +35,7 @@ import { enabledOf } from '../settings/schema/tree.ts'
 import { defaultTenant } from '../settings/tenants.ts'
 import type { Former } from './former.ts'
 import type { OpenStores } from './open-stores.ts'
-import { noteDomain, passkeysOf } from './passkeys.ts'
+import { passkeysOf } from './passkeys.ts'
 import type { Reports } from './reports.ts'
 
 interface Opened
@@ -109,7 +110,7 @@ export function portsOf(settings: Settings, opened: Opened) {
     passkeyChallenges: new PasskeyChallenges({ ...others, limiter, keyRing, newToken, maxOpenJourneys }),
     signInChallenges: new SignInChallenges({ expiringMarks, keyRing, clock }),
     passkeys: passkeysOf(settings, publicUrl),
-    noteRpId: (rpId: string) => noteDomain(users.tenantTexts, rpId),
+    noteRpId: (rpId: string) => notePasskeyDomain(users.tenantTexts, rpId),
     factorCodes: factorCodes(factorIssuer(settings, opened)),
     trustedBrowsers: new TrustedBrowsers({ expiringMarks, deviceTokens: devices, keyRing, clock, trustedBrowserDays }),
     factorResetHours: settings.security.factorResetHours,

@@ -6,14 +6,16 @@ import { claimsOf } from '../../adapters/fields/declared-fields.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
 import { measuredLimits, measuredLogin } from '../../adapters/metrics/measured.ts'
 import { type FoundPorts, keepIds } from '../../adapters/stores/store-backend.ts'
+import { fieldWithoutKeys } from '../../application/accounts/field-marks.ts'
+import { someHaveFactors } from '../../application/factors/some-have-factors.ts'
 import type { Attack } from '../../application/limits/report-attack.ts'
 import { closeAll, orClose } from '../../lib/closing.ts'
+import { settingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant } from '../settings/tenants.ts'
 import { backendsOf, providersOf } from './backends-and-providers.ts'
 import { type UseCases, useCasesOf } from './container.ts'
 import { deliveriesOf } from './deliveries.ts'
-import { requireKeys } from './field-marks.ts'
 import { formerEndOf, formerOf } from './former.ts'
 import { openHandlers } from './handlers.ts'
 import { bindSecret, keyRingOf, type MasterSecret, resolveSecret } from './master-secret.ts'
@@ -23,7 +25,6 @@ import { type Ports, portsOf } from './ports.ts'
 import { reportsOf } from './reports.ts'
 import { openHasher, type SharedResources } from './shared-resources.ts'
 import { signingKeysOf } from './signing.ts'
-import { hasUnusableFactors } from './unusable-factors.ts'
 
 interface Needs extends SharedResources {
   readonly id: string
@@ -63,9 +64,10 @@ export async function openTenant(given: Needs) {
     await keepIds(users, needs.settings.ids)
     await prepareFormer(users, { ...needs, ...resources })
     await tenant.signingKeys.prepare()
-    await requireKeys(users, tenant.ports.fieldRules)
+    const field = await fieldWithoutKeys(users.tenantTexts, tenant.ports.fieldRules)
+    if (field !== null) throw settingsFault(`users.fields.${field}.unique`, withoutKeys)
     await warnOfOtherDomains(users.tenantTexts, tenant.ports.passkeys, log)
-    if (await hasUnusableFactors(tenant.ports.users, needs.settings)) {
+    if (!needs.settings.routers.factors.enabled && (await someHaveFactors(tenant.ports.users))) {
       log.warn('users have second factors, but no route takes them: set routers.factors.enabled to true, or reset them')
     }
     await readSchemes()
@@ -80,6 +82,8 @@ export async function openTenant(given: Needs) {
   tenant.chore(stores.lookForAccess)
   return tenant
 }
+
+const withoutKeys = 'is new, or compares in another way: run "portcullis storage fields" while the service is stopped'
 
 type Resources = Awaited<ReturnType<typeof openResources>>
 

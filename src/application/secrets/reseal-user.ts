@@ -1,9 +1,9 @@
-import { type Factors, recoveryBinding, totpBinding } from '../domain/factors.ts'
-import type { OAuthAccount } from '../domain/oauth-account.ts'
-import type { User } from '../domain/user.ts'
-import type { ChangeUser } from './change-user.ts'
-import type { KeyRing } from './ports/key-ring.ts'
-import type { ProviderVault } from './ports/provider-vault.ts'
+import { type Factors, recoveryBinding, totpBinding } from '../../domain/factors.ts'
+import type { OAuthAccount } from '../../domain/oauth-account.ts'
+import type { User } from '../../domain/user.ts'
+import type { ChangeUser } from '../change-user.ts'
+import type { KeyRing } from '../ports/key-ring.ts'
+import type { ProviderVault } from '../ports/provider-vault.ts'
 
 interface Needs {
   changeUser: ChangeUser
