@@ -253,4 +253,19 @@ export default [
     replacement: 'return keyRing ? [account] : [counterSeparator]',
     tests: ['test/application/explain/note-refused.test.ts'],
   },
+  {
+    title: 'a login of another person ends the trust of a browser',
+    file: 'src/adapters/crypto/device-tokens.ts',
+    text: "[token, ...others(before ?? '', account)]",
+    replacement: '[token]',
+    tests: ['test/adapters/crypto/device-tokens.test.ts'],
+    only: 'stays beside those of the last four',
+  },
+  {
+    title: 'a cookie of a former path stays beside the new one',
+    file: 'src/adapters/http/transports/cookie-scopes.ts',
+    text: '[...new Set([...paths, cookie.path])]',
+    replacement: "[...new Set(['/', cookie.path])]",
+    tests: ['test/http/cookie-scopes.test.ts'],
+  },
 ]

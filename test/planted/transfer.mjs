@@ -135,4 +135,12 @@ export default [
     replacement: 'if (exp === undefined) return { claims: payload, expiresAt: until }',
     ...former,
   },
+  {
+    title: 'an import drops users whose flag is NULL',
+    file: 'src/adapters/transfer/fastapi-users/records.ts',
+    text: '  if (value === null) return false\n',
+    replacement: '',
+    tests: ['test/adapters/transfer/fastapi-users-hostile.full.test.ts'],
+    only: 'are reported on SQLite',
+  },
 ]
