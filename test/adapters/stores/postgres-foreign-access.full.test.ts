@@ -259,7 +259,8 @@ describe('the ways of other roles to the tables in PostgreSQL', () => {
         if (isControl) {
           for (const fault of [await prepared(), await faultOf(checked())]) {
             expect(fault).to.be.instanceOf(Unsuitable)
-            expect(String(fault)).to.include(text, String(fault))
+            const others = 'other roles of the database have the rights of the service'
+            expect(fault).to.have.property('message', `${others} in the schema portcullis. ${text}`)
           }
         } else {
           expect(await checked()).to.deep.equal([text])

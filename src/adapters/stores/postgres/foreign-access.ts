@@ -38,10 +38,11 @@ const ways = `
     FROM home JOIN pg_class ON relnamespace = space, LATERAL (
       SELECT relacl UNION ALL SELECT attacl FROM pg_attribute WHERE attrelid = pg_class.oid AND attacl IS NOT NULL
     ) AS given (acl), aclexplode(acl)
-    WHERE oid IS DISTINCT FROM users OR (privilege_type <> 'SELECT' AND (privilege_type <> 'REFERENCES' OR NOT is_contained))
+    WHERE grantee <> relowner -- An owner whose rights were revoked would pass none on.
+      AND (oid IS DISTINCT FROM users OR (privilege_type <> 'SELECT' AND (privilege_type <> 'REFERENCES' OR NOT is_contained)))
   ), calls AS (
     SELECT grantee, oid::regprocedure::text AS name, is_contained FROM home
-    JOIN pg_proc ON pronamespace = space, aclexplode(coalesce(proacl, acldefault('f', proowner)))
+    JOIN pg_proc ON pronamespace = space, aclexplode(coalesce(proacl, acldefault('f', proowner))) WHERE grantee <> proowner
   ),
 
   found (id, way, help, is_control) AS (
@@ -64,7 +65,7 @@ const ways = `
     FROM home JOIN pg_class ON relnamespace = space JOIN pg_roles ON pg_roles.oid = relowner WHERE relkind NOT IN ('i', 'I')
     UNION ALL
     SELECT grantee, format('may create objects in the schema %I', $1), format('REVOKE CREATE ON SCHEMA %I FROM', $1), true
-    FROM home, aclexplode(nspacl) WHERE privilege_type = 'CREATE'
+    FROM home, aclexplode(nspacl) WHERE privilege_type = 'CREATE' AND grantee <> nspowner
     UNION ALL
     SELECT nspowner, format('owns the schema %I', $1), format('ALTER SCHEMA %I OWNER TO %I', $1, current_user), true FROM home
     UNION ALL
@@ -84,7 +85,7 @@ const ways = `
     SELECT relowner, format('owns %s, whose foreign key %I refers to %s', conrelid::regclass, conname, name),
       CASE WHEN is_users THEN 'roles' ELSE format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname) END, true
     FROM home, ours JOIN pg_constraint ON confrelid = ours.id JOIN pg_class AS child ON child.oid = conrelid
-    WHERE conparentid = 0 AND NOT (is_users AND is_contained)
+    WHERE conparentid = 0 AND NOT (is_users AND is_contained) AND NOT EXISTS (SELECT FROM ours WHERE id = conrelid)
     UNION ALL
     -- By laterals, so that the server looks only at our tables among thousands of others.
     SELECT DISTINCT thing.owner,
@@ -108,7 +109,7 @@ const ways = `
       SELECT proowner FROM pg_proc WHERE oid = refobjid AND refclassid = 'pg_proc'::regclass
       UNION ALL SELECT oprowner FROM pg_operator WHERE oid = refobjid AND refclassid = 'pg_operator'::regclass
       UNION ALL SELECT typowner FROM pg_type WHERE oid = refobjid AND refclassid = 'pg_type'::regclass
-      UNION ALL SELECT relowner FROM pg_class WHERE oid = refobjid AND refclassid = 'pg_class'::regclass
+      UNION ALL SELECT relowner FROM pg_class WHERE oid = refobjid AND refclassid = 'pg_class'::regclass AND relnamespace <> space
     ) AS thing (owner) JOIN other ON other.id = thing.owner, LATERAL pg_identify_object(classid, objid, objsubid) AS named
     WHERE NOT (is_users AND is_contained)
     UNION ALL
