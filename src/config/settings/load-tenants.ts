@@ -1,17 +1,24 @@
-import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Check } from 'typebox/value'
 import { chosenAlgorithms } from '../../adapters/credentials/signing/options.ts'
 import { basePathOf } from '../../lib/base-path.ts'
 import { leadsToLoopback } from '../../lib/loopback.ts'
-import type { Assignment } from './merge.ts'
+import type { Fault, Source } from '../../settings/schema/fault.ts'
+import {
+  allowsKey,
+  enabledOf,
+  isGroup,
+  keysOf,
+  memberOf,
+  overlay,
+  treeOf,
+  valueAt,
+} from '../../settings/schema/tree.ts'
+import { withVariable } from '../../settings/sources/environment.ts'
 import { readJudged } from './resolve.ts'
 import { doubtsOf } from './rules/doubts.ts'
-import { type Fault, SettingsFault, type Source } from './schema/fault.ts'
 import { environmentSchema, type Settings, settingsSchema, tenantHosts, tenantSchema } from './schema/schema.ts'
-import { allowsKey, enabledOf, isGroup, keysOf, memberOf, overlay, treeOf, valueAt } from './schema/tree.ts'
-import { withVariable } from './sources/environment.ts'
-import { readSettingsFile } from './sources/file.ts'
+import { type Given, noVariables, readFolder, type Variables } from './tenant-sources.ts'
 import { collisionsOf, defaultTenant, type LoadedTenants, ownPlaces, type TenantSettings } from './tenants.ts'
 
 interface From {
@@ -24,37 +31,6 @@ interface From {
   readonly variables: ReadonlyMap<string, Variables>
   readonly cwd: string
   readonly withoutSecret: boolean
-}
-
-/** Settings of the environment, and the faults of their variables. */
-interface Variables {
-  readonly assignments: readonly Assignment[]
-  readonly faults: readonly Fault[]
-}
-
-const noVariables: Variables = { assignments: [], faults: [] }
-
-/** The tenant of a setting below `tenants.list`. */
-function tenantOf([group, list, id]: readonly string[]): string | null {
-  return group === 'tenants' && list === 'list' && id !== undefined ? id : null
-}
-
-/** Separates the variables below `tenants.list.<tenant>`. Their paths begin below the tenant from here on. */
-export function byTenant({ assignments, faults }: Variables) {
-  const located = faults.map((one) => ({ ...one, keys: one.path.split('.') }))
-  const of = (id: string | null): Variables => {
-    const start = id === null ? 0 : 3
-    return {
-      assignments: assignments
-        .filter(({ path }) => tenantOf(path) === id)
-        .map((one) => ({ ...one, path: one.path.slice(start) })),
-      faults: located
-        .filter(({ keys }) => tenantOf(keys) === id)
-        .map(({ keys, ...one }) => ({ ...one, path: keys.slice(start).join('.') })),
-    }
-  }
-  const ids = new Set([...assignments.map(({ path }) => path), ...located.map(({ keys }) => keys)].map(tenantOf))
-  return { common: of(null), ofTenants: new Map([...ids].flatMap((id) => (id === null ? [] : [[id, of(id)]]))) }
 }
 
 /** Reads the settings of each tenant over the common ones. A fault in one tenant disables only this tenant. */
@@ -101,39 +77,6 @@ export async function loadTenants(from: From): Promise<LoadedTenants> {
     disabledHosts: new Map(disabled.flatMap(({ id, hosts }) => hosts.map((host) => [host, id] as const))),
     warnings: warnings.flat(),
   }
-}
-
-interface Given {
-  readonly tree: unknown
-  readonly source: Source
-  /** The reason why the file cannot be read. */
-  readonly problem: string | null
-}
-
-/** Throws when the folder cannot be read, because that concerns all tenants. */
-async function readFolder(folder: string | null, source: Source): Promise<Map<string, Given>> {
-  if (folder === null) return new Map()
-  let names: string[]
-  try {
-    names = await readdir(folder)
-  } catch (error) {
-    const message = `${folder} cannot be read (${String(memberOf(error, 'code') ?? error)})`
-    throw new SettingsFault([{ path: 'tenants.folder', message, source }])
-  }
-  // Editors and Kubernetes add files whose names begin with a dot.
-  const files = names.filter((name) => name.endsWith('.json') && !name.startsWith('.')).sort()
-  return new Map(
-    await Promise.all(
-      files.map(async (name): Promise<[string, Given]> => {
-        const read = await readSettingsFile(join(folder, name))
-        const tree = 'value' in read ? read.value : {}
-        return [
-          name.slice(0, -'.json'.length),
-          { tree, source: `file ${join(folder, name)}`, problem: 'problem' in read ? read.problem : null },
-        ]
-      }),
-    ),
-  )
 }
 
 interface ReadTenant extends TenantSettings {

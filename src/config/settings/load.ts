@@ -1,12 +1,13 @@
 import { resolve } from 'node:path'
-import { byTenant, loadTenants } from './load-tenants.ts'
+import { type Fault, SettingsFault, type Source } from '../../settings/schema/fault.ts'
+import { overlay, treeOf } from '../../settings/schema/tree.ts'
+import { readEnvironment, withVariable } from '../../settings/sources/environment.ts'
+import { type ConfigFile, readConfigFile, type Where } from '../../settings/sources/file.ts'
+import { loadTenants } from './load-tenants.ts'
 import { readJudged } from './resolve.ts'
 import { doubtsOf, doubtsOfFactors, doubtsOfPages } from './rules/doubts.ts'
-import { type Fault, SettingsFault, type Source } from './schema/fault.ts'
 import { environmentSchema, type Settings } from './schema/schema.ts'
-import { overlay, treeOf } from './schema/tree.ts'
-import { readEnvironment, withVariable } from './sources/environment.ts'
-import { type ConfigFile, readConfigFile, type Where } from './sources/file.ts'
+import { byTenant } from './tenant-sources.ts'
 import { type LoadedTenants, onlyTenant } from './tenants.ts'
 
 export interface LoadedSettings {
