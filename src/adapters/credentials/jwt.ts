@@ -88,12 +88,10 @@ export function jwtCredentials(options: Options): Credentials {
     }
   }
 
-  /** @param app the app of the code flow; otherwise the claim `client_id` is the name of the backend */
-  async function signed(claims: object, app: string | undefined): Promise<string> {
-    const { keys, algorithm = 'HS256', issuer: iss, client } = signing ?? {}
-    const signer = algorithm === 'HS256' || keys === undefined ? null : await keys.signer(algorithm)
-    if (signer !== null) return signedToken({ ...claims, iss, client_id: app ?? client }, signer) // RFC 9068 section 2.2
-    return jsonwebtoken.sign(claims, key, { algorithm: 'HS256' })
+  /** `null`: by the secret */
+  async function currentSigner() {
+    const { keys, algorithm = 'HS256' } = signing ?? {}
+    return algorithm === 'HS256' || keys === undefined ? null : await keys.signer(algorithm)
   }
 
   return {
@@ -111,8 +109,13 @@ export function jwtCredentials(options: Options): Credentials {
       const login = { sid: sid ?? jti, auth_time: secondsOf(at), amr: methods, acr: String(levelOf({ methods })) }
       const { shown } = user.fields
       const own = claimFields.flatMap((name) => (shown[name] == null ? [] : [[name, shown[name]] as const]))
-      const claims = { ...Object.fromEntries(own), sub: user.id, aud: audience, iat, exp, jti, gen, tenant, ...login }
-      const value = await signed(claims, app)
+      const signer = await currentSigner()
+      // RFC 9068 section 2.2. Without an app, `client_id` is the name of the backend.
+      const issuer = signer === null ? {} : { iss: signing?.issuer, client_id: app ?? signing?.client }
+      const basic = { sub: user.id, aud: audience, iat, exp, jti, gen, tenant }
+      const claims = { ...Object.fromEntries(own), ...basic, ...login, ...issuer }
+      const value =
+        signer === null ? jsonwebtoken.sign(claims, key, { algorithm: 'HS256' }) : signedToken(claims, signer)
       const credential = credentialOf(claims, value, tenant)
       if (credential === null) throw new TypeError('the proof has a time or a method of a wrong type')
       return { value, credential }
