@@ -9,25 +9,36 @@ import { inPostgres, inSqlite, type Place } from '../places.ts'
 import { longHashQueue, processorSeconds, type StartedService, startService } from '../processes.ts'
 import { spreadOf } from '../statistics.ts'
 
+/** Of readers, for each process: with fewer, it answers fewer requests in each iteration of its loop, and each costs more. */
 const connections = 32
-const warmUpSeconds = 4
+const clientsOfLogins = 32
+
+interface Target {
+  readonly url: string
+  readonly processes: number
+}
 
 interface Kind {
   readonly name: string
   readonly open: () => Promise<Place>
-  readonly rate: (url: string, everybody: readonly Person[], seconds: number) => Promise<number>
+  readonly rate: (target: Target, everybody: readonly Person[], seconds: number) => Promise<number>
+  /** V8 has compiled the code after so many requests, which take longer on a busy machine. */
+  readonly warmUp: number
   /** The length of a round, in rounds of the others. */
   readonly factor: number
   readonly goal: number
 }
 
-const reading = (shot: (person: Person) => Shot): Pick<Kind, 'rate' | 'factor'> => ({
+const reading = (shot: (person: Person) => Shot): Pick<Kind, 'rate' | 'warmUp' | 'factor'> => ({
+  warmUp: 40_000,
   factor: 1,
-  rate: (url, [person], seconds) => (person === undefined ? Promise.resolve(0) : ofWrk(url, shot(person), seconds)),
+  rate: (target, [person], seconds) =>
+    person === undefined ? Promise.resolve(0) : ofWrk(target, shot(person), seconds),
 })
-const loggingIn: Pick<Kind, 'rate' | 'factor'> = {
+const loggingIn: Pick<Kind, 'rate' | 'warmUp' | 'factor'> = {
+  warmUp: 200,
   factor: 3,
-  rate: (url, everybody, seconds) =>
+  rate: ({ url }, everybody, seconds) =>
     saturateBySockets(
       url,
       everybody.map(({ email }) => login(email)),
@@ -56,22 +67,30 @@ interface Sample {
   readonly costMicroseconds: number
 }
 
-async function compare({ name, open, rate, factor, goal }: Kind, effort: Effort, say: (figure: Figure) => void) {
+async function compare(
+  { name, open, rate, warmUp, factor, goal }: Kind,
+  effort: Effort,
+  say: (figure: Figure) => void,
+) {
   const place = await open()
   const env = { ...longHashQueue, ...place.env }
   const one = await startService({ env })
-  const everybody = await people(one, connections)
+  const everybody = await people(one, clientsOfLogins)
   const two = await startService({ env, dataFolder: one.dataFolder, args: ['--processes', '2'] })
   const measured = async (service: StartedService, seconds: number): Promise<Sample> => {
-    const pids = [service.pid, ...childrenOf(service.pid)]
+    const children = childrenOf(service.pid)
+    const pids = [service.pid, ...children]
+    const target = { url: service.url, processes: Math.max(1, children.length) }
     const spent = () => pids.reduce((sum, pid) => sum + processorSeconds(pid), 0)
     const [before, started] = [spent(), performance.now()]
-    const perSecond = await rate(service.url, everybody, seconds)
+    const perSecond = await rate(target, everybody, seconds)
     const count = (perSecond * (performance.now() - started)) / 1000
     return { rate: perSecond, costMicroseconds: ((spent() - before) / count) * 1e6 }
   }
 
-  for (const service of [one, two]) await measured(service, warmUpSeconds * factor)
+  for (const service of [one, two]) {
+    for (let left = warmUp; left > 0; left -= (await measured(service, factor)).rate * factor) {}
+  }
   const rounds: { one: Sample; two: Sample }[] = []
   for (let round = 0; round < effort.rounds; round += 1) {
     const seconds = effort.seconds * factor
@@ -106,9 +125,9 @@ function childrenOf(pid: number): number[] {
 }
 
 /** Requests a second. Throws if one was not answered with 200. */
-async function ofWrk(url: string, { path, headers }: Shot, seconds: number): Promise<number> {
+async function ofWrk({ url, processes }: Target, { path, headers }: Shot, seconds: number): Promise<number> {
   const given = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
-  const words = ['-t1', '--timeout', '30s', `-c${connections}`, `-d${seconds}s`, ...given, `${url}${path}`]
+  const words = ['-t1', '--timeout', '30s', `-c${connections * processes}`, `-d${seconds}s`, ...given, `${url}${path}`]
   const wrk = spawn('wrk', words, { stdio: ['ignore', 'pipe', 'inherit'] })
   const [out] = await Promise.all([text(wrk.stdout), once(wrk, 'exit')])
   const rate = Number(/^Requests\/sec: +([\d.]+)$/m.exec(out)?.[1])
