@@ -30,9 +30,9 @@ const folders = await Promise.all(Array.from({ length: Math.min(2, availablePara
 const started = Date.now()
 /** @type {{ fault: Fault, outcome: string, isCaught: boolean }[]} */
 const outcomes = []
+/** The runs of tests without a fault, by their parameters. @type {Map<string, ReturnType<typeof run>>} */
+const unchanged = new Map()
 try {
-  const isGreen = await passesUnchanged()
-  if (!isGreen) throw new Error('the tests fail without a planted fault, so the run would prove nothing')
   const waiting = [...faults]
   await Promise.all(
     folders.map(async (folder) => {
@@ -70,17 +70,6 @@ async function copyOfSources() {
   return folder
 }
 
-async function passesUnchanged() {
-  const files = [...new Set(faults.flatMap(({ tests }) => tests))]
-  const shares = folders.map((_, at) => files.filter((_file, index) => index % folders.length === at))
-  const busy = folders
-    .map((folder, at) => ({ folder, share: shares[at] ?? [] }))
-    .filter(({ share }) => share.length > 0)
-  const results = await Promise.all(busy.map(({ folder, share }) => run(folder, share)))
-  for (const { status, output } of results) if (status !== 0) console.error(output)
-  return results.every(({ status }) => status === 0)
-}
-
 /**
  * @param {Fault} fault
  * @param {string} folder
@@ -90,15 +79,34 @@ async function plant({ file, text, replacement, tests, only }, folder) {
   const source = await readFile(path, 'utf8')
   const places = source.split(text).length - 1
   if (places !== 1) return { outcome: `its text occurs ${places} times`, isCaught: false }
+  const parameters = [...tests, '--bail', ...(only === undefined ? [] : ['--fgrep', only])]
+  const { status, output } = await runUnchanged(folder, parameters)
+  if (status !== 0) {
+    console.error(output)
+    return { outcome: 'its tests do not pass without it, so they prove nothing', isCaught: false }
+  }
   await writeFile(
     path,
     source.replace(text, () => replacement),
   )
   try {
-    return judged(await run(folder, [...tests, '--bail', ...(only === undefined ? [] : ['--fgrep', only])]))
+    return judged(await run(folder, parameters))
   } finally {
     await writeFile(path, source)
   }
+}
+
+/**
+ * Faults with the same tests share one run. The caller has planted nothing in its folder yet.
+ *
+ * @param {string} folder
+ * @param {readonly string[]} parameters
+ */
+function runUnchanged(folder, parameters) {
+  const key = parameters.join(' ')
+  const known = unchanged.get(key) ?? run(folder, parameters)
+  unchanged.set(key, known)
+  return known
 }
 
 /**

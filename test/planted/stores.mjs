@@ -213,7 +213,7 @@ export default [
     text: "coalesce(json_extract(factors, '$.resetAt') <= ?, 0)",
     replacement: '(? < 0)',
     tests: ['test/adapters/stores.test.ts'],
-    only: 'finds exactly the users that meet all criteria',
+    only: 'the sqlite store as a store that is searched finds exactly the users that meet all criteria',
   },
   {
     title: 'a superuser whose deactivation has ended does not count beside the last one',
