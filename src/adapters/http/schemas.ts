@@ -70,7 +70,7 @@ export const ListedUserSchema = Type.Object(
   { additionalProperties: false },
 )
 
-export const pageOf = (item: TSchema) =>
+export const pageOf = <Item extends TSchema>(item: Item) =>
   Type.Object(
     {
       items: Type.Array(item, {

@@ -31,24 +31,27 @@ export interface Use {
 /** The longest list. */
 const most = 100
 
-const DeliveriesSchema = Type.Object(
+export const DeliveriesSchema = Type.Object(
   { items: Type.Array(DeliverySchema), has_more: Type.Boolean() },
   { title: 'Deliveries', additionalProperties: false },
 )
 
-const HealthSchema = Type.Object(
+export const HealthSchema = Type.Object(
   {
     tenant: Type.String(),
     stores: Type.Array(
       Type.Object({ store: Type.String(), roles: Type.Array(Type.String()), is_down: Type.Boolean() }),
     ),
     undelivered: Type.Object({ waiting: Type.Integer(), dead: Type.Integer() }),
-    tenants: Type.Unsafe<object | null>({ type: ['object', 'null'], description: 'Numbers of tenants; null without' }),
+    tenants: Type.Unsafe<{ readonly open: number; readonly disabled: number } | null>({
+      type: ['object', 'null'],
+      description: 'Numbers of tenants; null without',
+    }),
   },
   { title: 'Health', additionalProperties: false },
 )
 
-const RetriedSchema = Type.Object(
+export const RetriedSchema = Type.Object(
   { due: Type.Integer(), expired: Type.Integer(), sinks_off: Type.Array(Type.String()) },
   { title: 'Retried', additionalProperties: false },
 )

@@ -32,7 +32,7 @@ interface Use {
 }
 
 const at = Type.String({ format: 'date-time' })
-const list = (item: TSchema, description: string) => Type.Array(item, { description })
+const list = <Item extends TSchema>(item: Item, description: string) => Type.Array(item, { description })
 
 const LimitSchema = Type.Object({
   limit: Type.String({ description: 'The setting in `limits`' }),
@@ -77,7 +77,7 @@ const explained = {
 }
 
 /** @param user the schema of a user, with the fields that the deployer declares */
-export const explanationSchemaOf = (user: TSchema) =>
+export const explanationSchemaOf = <Own extends TSchema>(user: Own) =>
   Type.Object(
     { user: Type.Union([user, Type.Null()], { description: 'null if nobody has the address' }), ...explained },
     { title: 'LoginExplanation', additionalProperties: false },
@@ -111,7 +111,7 @@ const more = {
 }
 
 /** @param user as for an explanation */
-export const detailsSchemaOf = (user: TSchema) =>
+export const detailsSchemaOf = <Own extends TSchema>(user: Own) =>
   Type.Object({ user, ...explained, ...more }, { title: 'UserDetails', additionalProperties: false })
 
 export const DetailsSchema = detailsSchemaOf(UserSchema)

@@ -3,7 +3,7 @@ import { mayHaveRandomPassword } from '../../../domain/user.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { routes } from '../routes.ts'
 
-const answer = Type.Object(
+export const PasswordSchema = Type.Object(
   {
     is_set: Type.Boolean({ description: 'False for a user who signs in with linked accounts only' }),
     may_be_random: Type.Boolean({
@@ -20,7 +20,7 @@ export const checkPasswordRouter: Router<unknown> = {
     endpoint(routes.checkPassword.check, {
       operationId: 'users:check_password',
       summary: 'Whether the own account has a password',
-      replies: { 200: { description: 'Whether a password is set', body: answer } },
+      replies: { 200: { description: 'Whether a password is set', body: PasswordSchema } },
       async handle({ by }) {
         return {
           status: 200,

@@ -8,7 +8,7 @@ interface Use {
   checkResetToken: CheckResetToken
 }
 
-const owner = Type.Object(
+export const TokenOwnerSchema = Type.Object(
   {
     email: Type.String({ description: 'The address of the account' }),
     is_invitation: Type.Boolean({ description: 'Whether the password is the first one of an invited user' }),
@@ -24,7 +24,7 @@ export const checkResetRouter: Router<Use> = {
       operationId: 'reset:check_token',
       summary: 'Whose password a reset token would set; the token stays valid',
       body: ResetTokenBody,
-      replies: { 200: { description: 'The token is valid', body: owner } },
+      replies: { 200: { description: 'The token is valid', body: TokenOwnerSchema } },
       refusals: ['RESET_PASSWORD_BAD_TOKEN'],
       async handle({ body: { token } }, { checkResetToken }: Use) {
         const { email, isInvitation } = await checkResetToken.execute({ token })

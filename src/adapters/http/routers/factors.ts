@@ -38,9 +38,9 @@ const ResetSchema = Type.Object(
   { title: 'FactorReset', additionalProperties: false },
 )
 
-const FactorsSchema = Type.Object(
+export const FactorsSchema = Type.Object(
   {
-    totp: Type.Unsafe<object | null>({
+    totp: Type.Unsafe<{ readonly added_at: string } | null>({
       type: ['object', 'null'],
       properties: { added_at: { type: 'string', format: 'date-time' } },
       required: ['added_at'],
@@ -57,7 +57,7 @@ const FactorsSchema = Type.Object(
   { title: 'Factors', additionalProperties: false },
 )
 
-const SetupSchema = Type.Object(
+export const SetupSchema = Type.Object(
   {
     secret: Type.String({ description: 'In base32, for people who type it' }),
     address: Type.String({ description: 'The `otpauth:` address, for a link on a telephone' }),
@@ -73,7 +73,7 @@ const ConfirmBody = Type.Object(
 )
 
 const recovery_codes = Type.Array(Type.String(), { description: 'Each works once. They are shown only here' })
-const CodesSchema = Type.Object({ recovery_codes }, { title: 'RecoveryCodes', additionalProperties: false })
+export const CodesSchema = Type.Object({ recovery_codes }, { title: 'RecoveryCodes', additionalProperties: false })
 const AddedSchema = Type.Object(
   { recovery_codes, ...renewedToken },
   { title: 'AddedTotp', additionalProperties: false },

@@ -16,3 +16,17 @@ export function breakable(text: string): (Node | string)[] {
 export function filled(text: string, values: Readonly<Record<string, string>>): string {
   return text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? '')
 }
+
+/** An element of the page. Its id is part of our own markup, so its absence is a fault. */
+export function byId<Type extends HTMLElement = HTMLElement>(id: string): Type {
+  const found = document.getElementById(id)
+  if (found === null) throw new Error(`the page has no #${id}`)
+  return found as Type // safe: the markup of the page decides the type
+}
+
+/** The value of a deployer's field in words. */
+export function shown(value: unknown, words: { readonly yes: string; readonly no: string }): string {
+  if (value === null || value === undefined) return '–'
+  if (typeof value === 'boolean') return value ? words.yes : words.no
+  return Array.isArray(value) ? value.join(', ') : String(value)
+}

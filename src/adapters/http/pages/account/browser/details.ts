@@ -1,7 +1,9 @@
+import type { Me } from '../../browser/answers.ts'
+import { shown } from '../../browser/dom.ts'
 import { ownInputs, ownValues, showValue } from './field-values.ts'
 import { asUser, onSubmit, showFault } from './form.ts'
 import { byId, data, filled, say, texts } from './page.ts'
-import { type Me, request } from './requests.ts'
+import { request } from './requests.ts'
 import { dayOf } from './times.ts'
 
 /** The form with the values of the service. */
@@ -40,10 +42,7 @@ function nameOf({ dataset }: HTMLElement): string {
 }
 
 function textOf(value: unknown, type = ''): string {
-  if (value === null || value === undefined) return '–'
-  if (typeof value === 'boolean') return value ? texts.yes : texts.no
-  if (Array.isArray(value)) return value.join(', ')
-  return type === 'date' ? dayOf(String(value)) : String(value)
+  return type === 'date' && typeof value === 'string' ? dayOf(value) : shown(value, texts)
 }
 
 if (ownInputs.length > 0) {

@@ -1,20 +1,13 @@
 import { checkedReturn } from '../../../../../lib/return-to.ts'
-import { element, filled } from '../../browser/dom.ts'
+import { byId, element, filled } from '../../browser/dom.ts'
 import type { PageData, PageName } from '../page-data.ts'
 import { browserStorage, tabStorage } from './storage.ts'
 
-export { element, filled }
+export { byId, element, filled }
 
 // Safe: the service writes the data into each page.
 export const data = JSON.parse(document.body.dataset.page ?? '{}') as PageData
 export const { texts } = data
-
-/** An element of the page. Its id is part of our own markup, so its absence is a fault. */
-export function byId<Type extends HTMLElement = HTMLElement>(id: string): Type {
-  const found = document.getElementById(id)
-  if (found === null) throw new Error(`the page has no #${id}`)
-  return found as Type // safe: the markup of the page decides the type
-}
 
 /** Longer messages are no longer easy to read in bold. */
 const longestBold = 90

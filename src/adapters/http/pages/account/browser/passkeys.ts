@@ -1,4 +1,5 @@
 import { browserSupportsWebAuthn, startAuthentication, startRegistration } from '@simplewebauthn/browser'
+import type { Codes, Passkey } from '../../browser/answers.ts'
 import { onSecondClick, showFault } from './form.ts'
 import { data, element, filled, texts } from './page.ts'
 import { Problem, request } from './requests.ts'
@@ -10,21 +11,13 @@ type RequestOptions = Parameters<typeof startAuthentication>[0]['optionsJSON']
 /** Whether the service and the browser can use passkeys. */
 export const hasPasskeys = data.passkeys && browserSupportsWebAuthn()
 
-/** As `GET …/me/factors` lists it. */
-export interface Passkey {
-  readonly id: string
-  readonly name: string
-  readonly added_at: string
-}
-
 const path = `${data.routes.users}/me/factors/passkeys`
 
 /** Adds a passkey. Resolves to the recovery codes, if it is the first factor. */
-export async function addPasskey(): Promise<readonly string[]> {
+export async function addPasskey(): Promise<Codes> {
   const optionsJSON = await request<CreationOptions>('POST', `${path}/options`)
   const response = await orProblem(startRegistration({ optionsJSON }))
-  const added = await request<{ recovery_codes: readonly string[] }>('POST', path, { json: { response } })
-  return added.recovery_codes
+  return await request<Codes>('POST', path, { json: { response } })
 }
 
 export async function renamePasskey(id: string, name: string): Promise<void> {

@@ -1,33 +1,7 @@
+import type { Me, OwnPassword } from '../../browser/answers.ts'
+import { isJson, refusedBy, type Sent, send } from '../../browser/send.ts'
 import { data, filled, pageUrl, texts, wayOn } from './page.ts'
 import { tabStorage } from './storage.ts'
-
-/** The account as `GET /users/me` answers it. */
-export interface Me {
-  /** A number with integer ids. */
-  readonly id: string | number
-  readonly email: string
-  readonly is_verified: boolean
-  /** The fields that the deployer declares. */
-  readonly [field: string]: unknown
-}
-
-export interface LinkedAccount {
-  readonly id: string
-  readonly oauth_name: string
-  readonly account_email: string
-}
-
-export interface StoredSession {
-  readonly id: string
-  readonly created_at: string
-  readonly last_used_at: string
-  readonly network: string | null
-  readonly browser: string | null
-  readonly system: string | null
-  readonly methods: readonly string[]
-  readonly level: 1 | 2
-  readonly is_current: boolean
-}
 
 export interface Challenge {
   readonly text: string
@@ -74,11 +48,6 @@ const fieldOf: Readonly<Record<string, string>> = {
   SECOND_FACTOR_REFUSED: 'code',
 }
 
-interface Sent {
-  readonly json?: object
-  readonly form?: Readonly<Record<string, string>>
-}
-
 /** The id of the user whose account the page shows. Another one who signs in in another tab does not act here. */
 let owner: string | null = null
 
@@ -87,19 +56,11 @@ export function actAs({ id }: Me): void {
 }
 
 /** Resolves to the JSON body, or `null` without one. Throws a `Problem` if the status is not a success. */
-export async function request<Body = null>(method: string, path: string, { json, form }: Sent = {}): Promise<Body> {
-  const body = json === undefined ? form && new URLSearchParams(form) : JSON.stringify(json)
-  const init: RequestInit = { method, credentials: 'same-origin' }
-  init.headers = {
-    ...(json !== undefined && { 'Content-Type': 'application/json' }),
-    ...(owner !== null && { 'Portcullis-User': owner }),
-  }
-  if (body !== undefined) init.body = body
-  const response = await fetch(data.base + path, init).catch(() => {
+export async function request<Body = null>(method: string, path: string, sent: Sent = {}): Promise<Body> {
+  const response = await send(method, data.base + path, owner, sent).catch(() => {
     throw new Problem('', texts.unreachable)
   })
-  const isJson = response.headers.get('Content-Type')?.startsWith('application/json') ?? false
-  const content = isJson ? await response.json() : null
+  const content = isJson(response) ? await response.json() : null
   if (response.ok) return content
   if (content?.detail === 'SECOND_FACTOR_REQUIRED' && !isAt('factors')) return leaveForFactor()
   throw problemOf(content?.detail, Number(response.headers.get('Retry-After')))
@@ -119,19 +80,7 @@ export function problemOf(detail: unknown, retryAfterSeconds = 60): Problem {
     const fields = detail.map(({ type, loc, ctx }) => [String(loc[1]), faultText(type, String(loc[1]), ctx)])
     return new Problem('', '', Object.fromEntries(fields))
   }
-  const {
-    code,
-    reason,
-    rule,
-    challenge,
-    methods = [],
-  } = (typeof detail === 'object' && detail !== null ? detail : { code: detail }) as {
-    code: unknown
-    reason?: string
-    rule?: string
-    challenge?: string
-    methods?: readonly string[]
-  }
+  const { code, reason, rule, challenge, methods = [] } = refusedBy(detail)
   const known = String(code)
   const errors: Readonly<Record<string, string>> = texts.errors
   const text = Object.hasOwn(errors, known) ? (errors[known] ?? texts.unknown) : worded(reason, rule)
@@ -221,13 +170,6 @@ export function linkPause(email: string): number {
 export async function requestVerification(email: string): Promise<void> {
   await request('POST', `${data.routes.verify}/request-verify-token`, { json: { email } })
   noteLink(email)
-}
-
-/** The password of the signed-in user, as the service answers. */
-export interface OwnPassword {
-  readonly is_set: boolean
-  /** Whether nobody may know it. */
-  readonly may_be_random: boolean
 }
 
 export function ownPassword(): Promise<OwnPassword> {

@@ -1,6 +1,7 @@
+import type { StoredSession } from '../../browser/answers.ts'
 import { asUser, onClick } from './form.ts'
 import { byId, data, element, filled, say, texts } from './page.ts'
-import { request, type StoredSession } from './requests.ts'
+import { request } from './requests.ts'
 import { ago, dateOf } from './times.ts'
 
 const path = `${data.routes.users}/me/sessions`

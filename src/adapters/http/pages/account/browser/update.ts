@@ -1,6 +1,7 @@
+import type { Me } from '../../browser/answers.ts'
 import { attempt, finish, onSubmit } from './form.ts'
 import { byId, data, element, filled, type Notice, open, pageUrl, retitle, texts } from './page.ts'
-import { actAs, codeOf, type Me, ownPassword, Problem, request, requestVerification, signedIn } from './requests.ts'
+import { actAs, codeOf, ownPassword, Problem, request, requestVerification, signedIn } from './requests.ts'
 
 /** The form that changes one field of the own account. */
 export async function updateForm(field: 'email' | 'password', notice: Notice): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Details, Found } from './answers.ts'
+import type { Details, Found } from '../../browser/answers.ts'
 import { ask } from './ask.ts'
 import { button, element, filled, isOwn, leave, say, site, texts, time, zoneAt } from './page.ts'
 import { Problem, person, request } from './requests.ts'

@@ -1,4 +1,4 @@
-import type { Found } from './answers.ts'
+import type { Found } from '../../browser/answers.ts'
 import { ask } from './ask.ts'
 import { filled, leave, site, texts } from './page.ts'
 import { request } from './requests.ts'

@@ -1,3 +1,4 @@
+import type { Me } from '../../browser/answers.ts'
 import { showDeliveries } from './deliveries.ts'
 import {
   base,
@@ -16,12 +17,6 @@ import { showPeople } from './people.ts'
 import { showAddress, showPerson } from './person.ts'
 import { attempt, Problem, request, returnAddress, signInAddress } from './requests.ts'
 import { showState } from './state.ts'
-
-interface Me {
-  readonly id: string
-  readonly email: string
-  readonly is_superuser: boolean
-}
 
 /** The page of somebody who may not go on. `ways` are pairs of an address and a text. */
 function showGate(text: string, ways: readonly (readonly [string, string])[], ...hints: readonly string[]): void {

@@ -1,20 +1,12 @@
-import type { Delivery } from './answers.ts'
+import type { Deliveries, Delivery, Retried } from '../../browser/answers.ts'
 import { ask } from './ask.ts'
 import { badge, beginView, button, data, element, filled, rows, say, texts, time } from './page.ts'
 import { linkTo } from './person-marks.ts'
 import { attempt, Problem, request } from './requests.ts'
 
-interface Retried {
-  readonly due: number
-  readonly expired: number
-  readonly sinks_off: readonly string[]
-}
-
 export async function showDeliveries(): Promise<void> {
   const show = beginView()
-  const found = await attempt(() =>
-    request<{ items: readonly Delivery[]; has_more: boolean }>('GET', '/admin/deliveries'),
-  )
+  const found = await attempt(() => request<Deliveries>('GET', '/admin/deliveries'))
   if (found === null) return show(texts.deliveries.title)
   const list = rows(
     found.items.map((one) => deliveryRow(one, showDeliveries, one.user_id ? linkTo(one.user_id, one.email) : null)),

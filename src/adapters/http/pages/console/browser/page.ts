@@ -1,20 +1,13 @@
 import { dateText } from '../../../../../lib/date-text.ts'
-import { breakable, element, filled } from '../../browser/dom.ts'
+import { breakable, byId, element, filled } from '../../browser/dom.ts'
 import type { ConsoleData } from '../console-data.ts'
 
-export { element, filled }
+export { byId, element, filled }
 
 // Safe: the service writes the data into the page.
 export const { base, site, texts, fieldTitles, searchedFields, needsSuperuser } = JSON.parse(
   document.body.dataset.page ?? '{}',
 ) as ConsoleData
-
-/** An element of the page. Its id is part of our own markup, so its absence is a fault. */
-export function byId(id: string): HTMLElement {
-  const found = document.getElementById(id)
-  if (found === null) throw new Error(`the page has no #${id}`)
-  return found
-}
 
 /** Shows a message, which screen readers read out, and perhaps a link. */
 export function say(text: string, tone: 'good' | 'bad' = 'good', ...more: HTMLElement[]): void {

@@ -1,5 +1,5 @@
+import type { Found, FoundPage } from '../../browser/answers.ts'
 import { addPerson } from './add.ts'
-import type { Found, FoundPage } from './answers.ts'
 import {
   beginView,
   button,

@@ -1,4 +1,4 @@
-import type { Found } from './answers.ts'
+import type { Found } from '../../browser/answers.ts'
 import { badge, data, element, texts } from './page.ts'
 
 /** The badges of a person: whatever differs from an active user with a verified address. */

@@ -1,5 +1,6 @@
+import type { Delivery, Details, Explanation, Found, StoredSession } from '../../browser/answers.ts'
+import { shown } from '../../browser/dom.ts'
 import { actsOn } from './acts.ts'
-import type { Delivery, Details, Explanation, Found, Session } from './answers.ts'
 import { ask } from './ask.ts'
 import { deliveryRow } from './deliveries.ts'
 import {
@@ -90,7 +91,7 @@ function aboutSection(user: Found, details: Details): HTMLElement {
       [words.access]: user.is_active ? texts.flags.active : accessOf(details),
       [words.created]: time(details.created_at),
       [words.lastLogin]: details.last_login === null ? words.never : time(details.last_login),
-      ...Object.fromEntries(own.map(([name, value]) => [fieldTitles[name] ?? name, data(textOf(value))])),
+      ...Object.fromEntries(own.map(([name, value]) => [fieldTitles[name] ?? name, data(shown(value, texts))])),
     }),
   )
 }
@@ -103,12 +104,6 @@ function accessOf({ deactivation }: Details): HTMLElement {
     ...(reason === null ? [] : [filled(texts.person.reason, { reason })]),
   ]
   return data(parts.join(' · '))
-}
-
-function textOf(value: unknown): string {
-  if (value === null || value === undefined) return '–'
-  if (typeof value === 'boolean') return value ? texts.yes : texts.no
-  return Array.isArray(value) ? value.join(', ') : String(value)
 }
 
 function factorSection({ factors }: Details): HTMLElement | null {
@@ -134,7 +129,7 @@ function factorSection({ factors }: Details): HTMLElement | null {
 }
 
 function sessionSection(user: Found, { sessions }: Details, again: () => Promise<void>): HTMLElement | null {
-  const row = (one: Session): HTMLElement => {
+  const row = (one: StoredSession): HTMLElement => {
     const name = [one.browser, one.system, one.network].filter((part) => part !== null).join(', ')
     const times = [
       filled(texts.person.lastUsed, { time: time(one.last_used_at) }),

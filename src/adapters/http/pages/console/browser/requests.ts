@@ -1,3 +1,4 @@
+import { isJson, refusedBy, type Sent, send } from '../../browser/send.ts'
 import { base, element, filled, ownIdOrNull, say, site, texts } from './page.ts'
 
 /** A refusal of the service. */
@@ -12,27 +13,13 @@ export class Problem extends Error {
 }
 
 /** Resolves to the JSON body, or `null` without one. Throws a `Problem` if the status is not a success. */
-export async function request<Body = null>(
-  method: string,
-  path: string,
-  { json, signal }: { readonly json?: object; readonly signal?: AbortSignal } = {},
-): Promise<Body> {
-  const init: RequestInit = { method, credentials: 'same-origin', ...(signal && { signal }) }
-  const own = ownIdOrNull()
-  init.headers = {
-    ...(json !== undefined && { 'Content-Type': 'application/json' }),
-    // Another account that signs in in another tab does not act here.
-    ...(own !== null && { 'Portcullis-User': own }),
-  }
-  if (json !== undefined) init.body = JSON.stringify(json)
-  const response = await fetch(base + path, init).catch((thrown: unknown) => {
-    if (signal?.aborted) throw thrown
+export async function request<Body = null>(method: string, path: string, sent: Sent = {}): Promise<Body> {
+  const response = await send(method, base + path, ownIdOrNull(), sent).catch((thrown: unknown) => {
+    if (sent.signal?.aborted) throw thrown
     throw new Problem(0, '', texts.unreachable)
   })
-  const type = response.headers.get('Content-Type')
-  const isJson = type?.startsWith('application/json') ?? false
-  const content = isJson ? await response.json().catch(() => (response.ok ? notOurs() : null)) : null
-  if (response.ok) return isJson || type === null ? content : notOurs()
+  const content = isJson(response) ? await response.json().catch(() => (response.ok ? notOurs() : null)) : null
+  if (response.ok) return isJson(response) || !response.headers.has('Content-Type') ? content : notOurs()
   throw problemOf(response.status, content?.detail)
 }
 
@@ -50,15 +37,7 @@ function problemOf(status: number, detail: unknown): Problem {
     })
     return new Problem(status, 'invalid', sentences.join(' '))
   }
-  const {
-    code,
-    reason,
-    rule = '',
-  } = (typeof detail === 'object' && detail !== null ? detail : { code: detail }) as {
-    code?: unknown
-    reason?: unknown
-    rule?: string
-  }
+  const { code, reason, rule = '' } = refusedBy(detail)
   const rules: Readonly<Record<string, string>> = texts.rules
   if (Object.hasOwn(rules, rule)) return new Problem(status, String(code), rules[rule] ?? '')
   const known = String(code ?? '')

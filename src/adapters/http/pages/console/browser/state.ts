@@ -1,12 +1,6 @@
+import type { Health } from '../../browser/answers.ts'
 import { badge, beginView, element, facts, filled, section, texts } from './page.ts'
 import { attempt, request } from './requests.ts'
-
-interface Health {
-  readonly tenant: string
-  readonly stores: readonly { readonly store: string; readonly roles: readonly string[]; readonly is_down: boolean }[]
-  readonly undelivered: { readonly waiting: number; readonly dead: number }
-  readonly tenants: { readonly open: number; readonly disabled: number } | null
-}
 
 export async function showState(): Promise<void> {
   const show = beginView()

@@ -1,4 +1,4 @@
-import type { Explanation } from './answers.ts'
+import type { Explanation } from '../../browser/answers.ts'
 import { badge, data, element, filled, listSection, section, texts, time } from './page.ts'
 
 /** Yes or no, then the likely causes, and what to do about them. */

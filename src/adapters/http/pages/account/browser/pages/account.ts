@@ -1,17 +1,9 @@
+import type { Factors, LinkedAccount, OwnPassword } from '../../../browser/answers.ts'
 import { breakable } from '../../../browser/dom.ts'
 import { showDetails } from '../details.ts'
 import { asUser, attempt, onClick, sendLinkOnClick, signOutOnClick } from '../form.ts'
 import { byId, data, element, filled, open, say, takeError, texts } from '../page.ts'
-import {
-  actAs,
-  type LinkedAccount,
-  leaveFor,
-  type OwnPassword,
-  ownPassword,
-  problemOf,
-  request,
-  signedIn,
-} from '../requests.ts'
+import { actAs, leaveFor, ownPassword, problemOf, request, signedIn } from '../requests.ts'
 import { saveFile } from '../save-file.ts'
 import { showSessions } from '../sessions.ts'
 import { dateOf } from '../times.ts'
@@ -26,14 +18,8 @@ async function showWaysIn(): Promise<void> {
   showAccounts(accounts, password.is_set)
 }
 
-interface OwnFactors {
-  readonly totp: object | null
-  readonly passkeys: readonly object[]
-  readonly reset_at: string | null
-}
-
 async function showFactor(): Promise<void> {
-  const { totp, passkeys, reset_at: resetAt } = await request<OwnFactors>('GET', `${routes.users}/me/factors`)
+  const { totp, passkeys, reset_at: resetAt } = await request<Factors>('GET', `${routes.users}/me/factors`)
   byId('factor-state').textContent =
     [
       ...(totp === null ? [] : [texts.factorApp]),

@@ -1,28 +1,12 @@
 import { typedCode } from '../../../../../../lib/typed-code.ts'
+import type { Codes, Factors, Passkey, Setup } from '../../../browser/answers.ts'
 import { asUser, attempt, finish, onClick, onSecondClick, onSubmit, signOutOnClick } from '../form.ts'
 import { byId, data, element, filled, open, pageUrl, retitle, returnTo, say, texts, wayText } from '../page.ts'
-import { addPasskey, hasPasskeys, type Passkey, passkeyRow, removePasskey, renamePasskey } from '../passkeys.ts'
+import { addPasskey, hasPasskeys, passkeyRow, removePasskey, renamePasskey } from '../passkeys.ts'
 import { codeList } from '../recovery-codes.ts'
 import { codeOf, request } from '../requests.ts'
 import { dateOf } from '../times.ts'
 import { forgetToken, leaveOnlyWayOn, linkToken } from '../token.ts'
-
-/** As `GET …/me/factors` answers. */
-interface Factors {
-  readonly totp: { readonly added_at: string } | null
-  readonly passkeys: readonly Passkey[]
-  readonly recovery_codes: number
-  readonly reset_at: string | null
-  /** Whether the settings demand two factors, and this login was without them. */
-  readonly is_required: boolean
-}
-
-interface Setup {
-  readonly secret: string
-  readonly address: string
-  readonly qr_code: string
-  readonly setup: string
-}
 
 const path = `${data.routes.users}/me/factors`
 let setup = ''
@@ -69,7 +53,7 @@ if (hasPasskeys) {
   onClick(byId('add-passkey'), () =>
     asUserWithFactor(async () => {
       const codes = await addPasskey()
-      if (codes.length > 0) return showCodes({ recovery_codes: codes }, texts.titles.factorAdded)
+      if (codes.recovery_codes.length > 0) return showCodes(codes, texts.titles.factorAdded)
       await show()
       say(texts.passkeyAdded)
     }),
@@ -99,10 +83,6 @@ async function redeem(token: string): Promise<void> {
     throw problem
   }
   forgetToken()
-}
-
-interface Codes {
-  readonly recovery_codes: readonly string[]
 }
 
 /** The only time that the codes are shown. */

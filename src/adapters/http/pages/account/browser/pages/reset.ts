@@ -1,3 +1,4 @@
+import type { TokenOwner } from '../../../browser/answers.ts'
 import { attempt, finish, onSubmit } from '../form.ts'
 import { byId, data, element, keepAddress, keptReturn, pageUrl, retitle, texts } from '../page.ts'
 import { codeOf, request } from '../requests.ts'
@@ -17,15 +18,10 @@ onSubmit(async ({ password = '' }) => {
   )
 })
 
-interface Owner {
-  readonly email: string
-  readonly is_invitation: boolean
-}
-
 /** Tells a dead link before the person chooses a password, and password managers the account of the new one. */
 async function check(): Promise<void> {
   try {
-    const owner = await request<Owner>('POST', '/account/reset/check', { json: { token } })
+    const owner = await request<TokenOwner>('POST', '/account/reset/check', { json: { token } })
     byId<HTMLInputElement>('username').value = owner.email
     isInvitation = owner.is_invitation
     if (isInvitation) retitle(texts.titles.invited)

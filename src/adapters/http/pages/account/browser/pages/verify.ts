@@ -1,6 +1,7 @@
+import type { Me } from '../../../browser/answers.ts'
 import { finish, onClick } from '../form.ts'
 import { byId, data, element, filled, keptReturn, open, pageUrl, texts, wayText } from '../page.ts'
-import { codeOf, type Me, request } from '../requests.ts'
+import { codeOf, request } from '../requests.ts'
 import { askForLink, forgetToken, keepToken, leaveOnlyWayOn, linkToken } from '../token.ts'
 
 const token = linkToken()
