@@ -29,6 +29,16 @@ export interface Imported {
   readonly digest: string
   /** `version` of the user after the import, or after a later write that was no change (`keepingImport`). */
   readonly version: number
+  /** The import from another system, of a user who came by a file of `users export`; `null`: the user was made by Portcullis. */
+  readonly earlier?: ImportMark | null
+}
+
+/** What a later import from the same place compares. */
+export interface ImportMark {
+  /** As `Imported.digest`. */
+  readonly digest: string
+  /** Whether the user has changed since the import. */
+  readonly isChanged: boolean
 }
 
 export interface User {
@@ -146,6 +156,14 @@ export function keepingImport(before: User, after: User): User {
   const { imported } = after
   if (imported === null || imported.version !== before.version || changeable(before) !== changeable(after)) return after
   return { ...after, imported: { ...imported, version: after.version + 1 } }
+}
+
+/** The mark of the last import from another system, or of the last file (`isFile`); `null`: the user never came from there. */
+export function importMark({ imported, version }: User, isFile = false): ImportMark | null {
+  if (imported === null) return null
+  const isChanged = imported.version !== version
+  if (isFile || imported.earlier === undefined) return { digest: imported.digest, isChanged }
+  return imported.earlier && { ...imported.earlier, isChanged: imported.earlier.isChanged || isChanged }
 }
 
 /** Everything that a person or an operator may change, as one text. */

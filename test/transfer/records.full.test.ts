@@ -13,6 +13,7 @@ import { openUsersFile, writeUsersFile } from '../../src/adapters/transfer/portc
 import { DeleteUser } from '../../src/application/accounts/delete-user.ts'
 import type { ArrivingUser, UserSource } from '../../src/application/ports/user-source.ts'
 import { ExportUsers } from '../../src/application/transfer/export-users.ts'
+import { deletedImport } from '../../src/application/transfer/import-marks.ts'
 import { noCounts, sumOf } from '../../src/application/transfer/import-progress.ts'
 import { type ImportedBatch, ImportUsers } from '../../src/application/transfer/import-users.ts'
 import { loadSettings } from '../../src/config/settings/load.ts'
@@ -22,7 +23,7 @@ import { noFieldRules, noFields } from '../../src/domain/fields.ts'
 import type { UserId } from '../../src/domain/ids.ts'
 import { endSessions, isAlive, isAsImported, withPassword } from '../../src/domain/user.ts'
 import { unique } from '../../src/domain/user-record.ts'
-import { anAccount, aSession, aUser, someFactors } from '../../src/testing/builders.ts'
+import { anAccount, anEvent, aSession, aUser, someFactors } from '../../src/testing/builders.ts'
 import { changeUserOf, recording } from '../support/scenes/delivery.ts'
 import { skipIfMissing } from '../support/servers/obstacles.ts'
 import { scratchFolder } from '../support/services/spawned-service.ts'
@@ -176,6 +177,47 @@ describe('an export of users', () => {
     expect((await users.find(person.id))?.passwordHash).to.equal(goodHash)
     await source.close()
     await store.close()
+  })
+
+  it('keeps what a later import from the former system compares', async () => {
+    const [first, second] = [await sqliteUnderTest.open(), await sqliteUnderTest.open()]
+    const [same, here, there, both, gone] = [arriving(), arriving(), arriving(), arriving(), arriving()]
+    const session = { ...aSession(), generation: null, endsAt: new Date(first.clock().getTime() + 86_400_000) }
+    const former = [{ ...same, sessions: [session] }, here, there, both, gone]
+    await imported(first, sourceOf(former))
+    const { users, sessions, expiringMarks } = targetOf(first)
+    await sessions.remove(session.digest)
+    const changeUser = changeUserOf(users)
+    for (const { id } of [here, both]) {
+      await changeUser.execute(id as UserId, (fresh) => ({
+        type: 'replace',
+        user: { ...fresh, isActive: false },
+        events: [],
+      }))
+    }
+    const deleted = await users.find(gone.id as UserId)
+    if (deleted === null) throw new Error('was not stored')
+    await users.remove(deleted, [anEvent(deleted, { type: 'deleted' })])
+    for (const mark of [deletedImport(), deletedImport(gone.id)]) await expiringMarks.add(mark, session.endsAt)
+    const source = await opened(await exported(first))
+    await imported(second, source)
+
+    const change = { isVerified: false }
+    const later = former.map((one) => (one === there || one === both ? { ...one, ...change } : one))
+    const { counts, problems } = await imported(second, sourceOf(later))
+    expect([counts.unchanged, counts.replaced, counts.stored, counts.sessions]).to.deep.equal([2, 1, 0, 0])
+    expect(problems.map(({ id }) => id)).to.have.members([both.id, gone.id])
+    const found = await Promise.all(former.map(({ id }) => targetOf(second).users.find(id as UserId)))
+    expect(found.map((user) => user && [user.isActive, user.isVerified])).to.deep.equal([
+      [true, true],
+      [false, true],
+      [true, false],
+      [false, true],
+      null,
+    ])
+    expect((await imported(second, sourceOf(later))).counts.replaced).to.equal(0)
+    expect((await imported(second, source)).counts.replaced).to.equal(0)
+    await Promise.all([source.close(), first.close(), second.close()])
   })
 
   it('brings no provider tokens to a deployment with another secret', async () => {

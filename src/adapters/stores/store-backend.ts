@@ -39,6 +39,7 @@ const uuidsAlone: UserIds = {
   keep: async () => 'uuid',
   kept: async () => 'uuid',
   next: () => Promise.reject(new TypeError('this store counts no ids')),
+  skip: async () => undefined,
 }
 
 /** Fixes the kind of the ids at the first start. Throws `Unsuitable` if the users have another kind. */

@@ -102,7 +102,7 @@ export const storePorts: { readonly [Name in PortName]-?: PortFacts<Required<Sto
     records: 'secret_mark',
     methods: { read: 'read', exchange: 'write' },
   },
-  userIds: { records: 'user_ids', methods: { keep: 'write', kept: 'read', next: 'write' } },
+  userIds: { records: 'user_ids', methods: { keep: 'write', kept: 'read', next: 'write', skip: 'write' } },
   loginTimes: { records: 'login_times', methods: { recordLogin: 'write', lastLogin: 'read' } },
   sessions: {
     records: 'sessions',

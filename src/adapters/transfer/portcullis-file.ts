@@ -1,11 +1,11 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import type { ArrivingEnd, ArrivingUser, UserSource } from '../../application/ports/user-source.ts'
-import { digestOf, type End, formatVersion, lineOf, parseHeader, parseLine } from './records.ts'
+import { digestOf, type End, formatVersion, type Header, lineOf, parseHeader, parseLine } from './records.ts'
 
 /** Writes records to the new file `path`, for its owner alone (0600). Returns their number and the sum of their digests. */
 export async function writeUsersFile(
   path: string,
-  { sealedBy, hasHashes }: { readonly sealedBy: string; readonly hasHashes: boolean },
+  facts: Omit<Header, 'type' | 'version'>,
   records: AsyncIterable<ArrivingUser | ArrivingEnd>,
   sumOf: (one: string, other: string) => string,
 ): Promise<{ readonly records: number; readonly digest: string }> {
@@ -13,7 +13,7 @@ export async function writeUsersFile(
   try {
     let digest = sumOf('', '0')
     let count = 0
-    await file.appendFile(`${lineOf({ type: 'portcullis', version: formatVersion, sealedBy, hasHashes })}\n`)
+    await file.appendFile(`${lineOf({ type: 'portcullis', version: formatVersion, ...facts })}\n`)
     let lines: string[] = []
     for await (const record of records) {
       const line = lineOf(record)
@@ -55,6 +55,7 @@ export async function openUsersFile(path: string): Promise<UsersFile | { readonl
   return {
     sealedBy: header.sealedBy,
     hasHashes: header.hasHashes,
+    ...(header.lastNumber !== undefined && { lastNumber: header.lastNumber }),
     bytes,
     end: () => end,
     async *arrivals(after) {

@@ -26,6 +26,7 @@ const header = Type.Object({
   version: Type.Integer({ minimum: 1 }),
   sealedBy: text,
   hasHashes: flag,
+  lastNumber: Type.Optional(upTo(Number.MAX_SAFE_INTEGER)),
 })
 
 const account = Type.Object({
@@ -57,31 +58,35 @@ const session = Type.Object({
 
 const sealed = Type.String({ pattern: '^[\\w-]{1,1000}$' })
 
-const factors = Type.Object({
-  totp: orNull(
-    Type.Object({
-      sealedSecret: sealed,
-      lastStep: upTo(253_402_300_799 / 30),
-      addedAt: milliseconds,
-    }),
-  ),
-  passkeys: Type.Array(
-    Type.Object({
-      id: sealed,
-      publicKey: sealed,
-      counter: count,
-      transports: Type.Array(text),
-      rpId: text,
-      name: text,
-      addedAt: milliseconds,
-    }),
-    { maxItems: 100 },
-  ),
-  passkeyHandle: Type.Optional(sealed),
-  recovery: orNull(Type.Object({ sealedKey: sealed, digests: Type.Array(sealed, { maxItems: 100 }) })),
-  resetAt: orNull(milliseconds),
-  isUnverified: Type.Optional(Type.Literal(true)),
-})
+// Without a factor of a later release, the user would come with too few.
+const factors = Type.Object(
+  {
+    totp: orNull(
+      Type.Object({
+        sealedSecret: sealed,
+        lastStep: upTo(253_402_300_799 / 30),
+        addedAt: milliseconds,
+      }),
+    ),
+    passkeys: Type.Array(
+      Type.Object({
+        id: sealed,
+        publicKey: sealed,
+        counter: count,
+        transports: Type.Array(text),
+        rpId: text,
+        name: text,
+        addedAt: milliseconds,
+      }),
+      { maxItems: 100 },
+    ),
+    passkeyHandle: Type.Optional(sealed),
+    recovery: orNull(Type.Object({ sealedKey: sealed, digests: Type.Array(sealed, { maxItems: 100 }) })),
+    resetAt: orNull(milliseconds),
+    isUnverified: Type.Optional(Type.Literal(true)),
+  },
+  { additionalProperties: false },
+)
 
 const user = Type.Object({
   type: Type.Literal('user'),
@@ -102,6 +107,7 @@ const user = Type.Object({
   sessions: Type.Array(session),
   credentials: orNull(Type.Object({ generation, keptSid: orNull(text), endedUntil: orNull(time) })),
   former: orNull(Type.Object({ hashText: orNull(text) })),
+  imported: Type.Optional(Type.Object({ digest: text, isChanged: flag })),
 })
 
 const ended = Type.Object({ type: Type.Literal('ended'), id: text, until: time })
@@ -140,7 +146,7 @@ export function parseLine(line: string): ArrivingUser | ArrivingEnd | End | Unre
   const { value } = parsed
   if (Check(end, value)) return value
   if (Check(ended, value)) return { ...value, until: new Date(value.until) }
-  if (Check(user, value)) return userOf(value)
+  if (Check(user, value)) return withLacks(userOf(value), Object.keys(value))
   const { id, type } = Object(value)
   const kind = typeof type === 'string' ? `a record ${JSON.stringify(type)}` : 'a record'
   const [place] = type === 'user' ? Errors(user, value).map(({ instancePath }) => instancePath.slice(1)) : []
@@ -172,6 +178,14 @@ function userOf({
     })),
     credentials: credentials === null ? null : { ...credentials, endedUntil: dateOr(credentials.endedUntil) },
   }
+}
+
+/** A later release may write members that this one does not know. */
+function withLacks(read: ArrivingUser, names: readonly string[]): ArrivingUser {
+  const unknown = names.filter((name) => !Object.hasOwn(user.properties, name))
+  return unknown.length === 0
+    ? read
+    : { ...read, lacks: [`lacks ${unknown.join(', ')}: this release does not know it`] }
 }
 
 function dateOr(written: string | null): Date | null {

@@ -1,5 +1,6 @@
 import type { Factors } from '../../domain/factors.ts'
 import type { Session } from '../../domain/session.ts'
+import type { ImportMark } from '../../domain/user.ts'
 
 /** A user as another system or a file describes it. Nothing of it was checked. */
 export interface ArrivingUser {
@@ -32,6 +33,8 @@ export interface ArrivingUser {
   } | null
   /** `null` if no credentials of another system go on; otherwise the text to which its reset links are bound. */
   readonly former: { readonly hashText: string | null } | null
+  /** The import before, of a user in a file. Absent or `null`: none. */
+  readonly imported?: ImportMark | null
   /** The parts of the user that the source cannot read, in words for the operator. */
   readonly lacks?: readonly string[]
 }
@@ -86,6 +89,8 @@ export interface Arrival {
 export interface UserSource {
   /** The master secret of its encrypted values, as a mark (`secretMark`); `null` if none is encrypted. */
   readonly sealedBy: string | null
+  /** The last integer that was the id of a user; absent: unknown. */
+  readonly lastNumber?: number
   /** Whether it has password hashes. Otherwise users keep the ones that they have here. */
   readonly hasHashes: boolean
   /**

@@ -90,12 +90,19 @@ export function arrivedUser(
     imported: {
       generation: record.former === null ? null : sessions.generation,
       hashText: record.former?.hashText ?? null,
-      digest: origin.digest,
+      ...marksOf(record, origin.digest, existing),
       version: existing === null ? fresh.version : existing.version + 1,
     },
     version: existing?.version ?? fresh.version,
   }
   return { user, remarks }
+}
+
+/** The digests by which later imports from a file and from another system find what has changed there. */
+function marksOf({ credentials, imported }: ArrivingUser, digest: string, existing: User | null) {
+  if (credentials !== null) return { digest, earlier: imported ?? null }
+  const before = existing?.imported
+  return before?.earlier === undefined ? { digest } : { digest: before.digest, earlier: { digest, isChanged: false } }
 }
 
 /** A login here may have made a new hash of the same password. */

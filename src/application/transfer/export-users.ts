@@ -1,13 +1,13 @@
 import type { Factors } from '../../domain/factors.ts'
 import type { Session } from '../../domain/session.ts'
-import type { User } from '../../domain/user.ts'
+import { importMark, type User } from '../../domain/user.ts'
 import { everyOne } from '../every-one.ts'
 import type { ExpiringMarks } from '../ports/stores/expiring-marks.ts'
 import type { LoginTimes } from '../ports/stores/login-times.ts'
 import type { SessionStore } from '../ports/stores/session-store.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import type { ArrivingEnd, ArrivingSession, ArrivingUser } from '../ports/user-source.ts'
-import { isImportMark } from './import-marks.ts'
+import { isOfOneStore } from './import-marks.ts'
 
 interface Needs {
   readonly users: Pick<UserStore, 'list'>
@@ -22,7 +22,7 @@ const pageSize = 32
 const maxSessions = 1000
 
 /**
- * Every user with sessions, in the order of the ids, and then the ids of ended credentials. One-time tokens, counters and events
+ * Every user with sessions, in the order of the ids, and then the ids of ended credentials and of deleted imported users. One-time tokens, counters and events
  * are no part of it. Two exports of the same records are equal.
  */
 export class ExportUsers {
@@ -41,7 +41,7 @@ export class ExportUsers {
       after = next
     } while (after !== null)
     for await (const { id, until } of everyOne((last) => expiringMarks.list(pageSize, last))) {
-      if (!isImportMark(id)) yield { type: 'ended', id, until }
+      if (!isOfOneStore(id)) yield { type: 'ended', id, until }
     }
   }
 
@@ -52,6 +52,7 @@ export class ExportUsers {
       this.#needs.loginTimes.lastLogin(id),
       this.#needs.sessions?.listOf(id, maxSessions) ?? [],
     ])
+    const mark = importMark(user)
     const goesOn = imported !== null && imported.generation === generation
     return {
       type: 'user',
@@ -81,6 +82,7 @@ export class ExportUsers {
       sessions: [...sessions].sort(byDigest).map(recordOfSession),
       credentials: { generation, keptSid, endedUntil },
       former: goesOn ? { hashText: withHashes ? imported.hashText : null } : null,
+      ...(mark !== null && { imported: { digest: mark.digest, isChanged: mark.isChanged } }),
     }
   }
 }

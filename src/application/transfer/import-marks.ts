@@ -20,7 +20,7 @@ export function deletedImport(id = ''): string {
   return `${deleted}${id}`
 }
 
-/** Whether the id of an expiring mark belongs to an import. Others are ends of credentials. */
-export function isImportMark(id: string): boolean {
-  return [session, run, deleted].some((start) => id.startsWith(start))
+/** Whether the id of an expiring mark belongs to an import to this store. Others are ends of credentials, and deletions. */
+export function isOfOneStore(id: string): boolean {
+  return [session, run].some((start) => id.startsWith(start))
 }

@@ -2,7 +2,7 @@ import { emailKey } from '../../domain/email.ts'
 import { keyOf } from '../../domain/fields.ts'
 import { parseUserId } from '../../domain/ids.ts'
 import { Unavailable } from '../../domain/refusal.ts'
-import type { User } from '../../domain/user.ts'
+import { importMark, type User } from '../../domain/user.ts'
 import type { Arrival, ArrivingEnd, ArrivingSession, ArrivingUser, UserSource } from '../ports/user-source.ts'
 import { type Arrived, type ArrivedNeeds, accountKey, arrivedId, arrivedUser, type Origin } from './arrived-user.ts'
 import { deletedImport, importedSession } from './import-marks.ts'
@@ -148,15 +148,16 @@ export class ImportUsers {
     for (let tries = 0; tries < maxTries; tries++) {
       const id = arrivedId(this.#needs, record)
       const existing = id === null ? null : await target.users.find(id)
-      if (existing !== null && existing.imported?.digest === origin.digest) {
+      const mark = existing && importMark(existing, record.credentials !== null)
+      if (existing !== null && mark?.digest === origin.digest) {
         const sessions = await this.#importLogins(target, record, existing, 'known')
         const problems = [...(record.lacks ?? []), ...sessions.remarks]
         return outcomeOf(record, { unchanged: 1, sessions: sessions.count }, problems)
       }
-      if (existing !== null && existing.imported === null) {
+      if (existing !== null && mark === null) {
         return refused(record, 'a user who was not imported has this id')
       }
-      if (existing !== null && existing.imported?.version !== existing.version) {
+      if (mark?.isChanged) {
         return refused(record, 'it has changed in the source, and the user has changed here: the user stays as here')
       }
       if (existing === null && origin.mayBeDeleted && (await wasDeleted(target, record))) {
@@ -204,7 +205,9 @@ export class ImportUsers {
     const { sessions, expiringMarks, loginTimes } = target
     if (record.lastLoginAt !== null) await loginTimes.recordLogin(user.id, record.lastLoginAt)
     const live = this.#liveOf(record)
-    if (live.length === 0) return { count: 0, remarks: [] }
+    // The file has brought those that were not ended.
+    const isKnown = record.credentials === null && user.imported?.earlier !== undefined
+    if (live.length === 0 || isKnown) return { count: 0, remarks: [] }
     if (sessions === null) {
       return {
         count: 0,

@@ -1,6 +1,6 @@
 import type { FieldValue } from '../../domain/field.ts'
 import type { OAuthAccount } from '../../domain/oauth-account.ts'
-import type { User } from '../../domain/user.ts'
+import { importMark, type User } from '../../domain/user.ts'
 
 /** The tables of the app, and its columns of our own fields. */
 export interface FormerTables {
@@ -44,10 +44,11 @@ export function foot(tables: FormerTables, hasNumbers: boolean): string {
  */
 export function statementsFor(user: User, tables: FormerTables, unknown: string): readonly string[] {
   const { imported } = user
-  if (imported !== null && imported.version === user.version) return []
+  const mark = importMark(user)
+  if (mark?.isChanged === false) return []
   const id = idOf(user)
   const values = columnsOf(user, tables, unknown)
-  const write = imported === null ? inserted(id, values, tables) : updated(id, values, tables)
+  const write = mark === null ? inserted(id, values, tables) : updated(id, values, tables)
   const hasEndedLogins = imported !== null && imported.generation !== user.sessions.generation
   // A session that was ended here must not come back there.
   const ended =

@@ -48,6 +48,7 @@ export async function openRecords(options: GlobalOptions & { readonly dryRun?: t
     const sessions = beside === null ? null : portsFor('sessions', settings.stores.sessions.kind, beside.store).sessions
     return {
       tenant: tenant.id,
+      userIds,
       target: {
         users: presentUsers(users, { fieldRules, clock: () => new Date() }),
         sessions,

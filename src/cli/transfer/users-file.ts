@@ -19,10 +19,15 @@ export async function exportUsers(
   options: GlobalOptions & OneFile & { readonly withHashes?: true },
 ): Promise<ExitCode> {
   const { file, withHashes = false } = options
-  const { target, sealedBy, close } = await openRecords(options)
+  const { target, sealedBy, userIds, needs, close } = await openRecords(options)
   try {
     const records = new ExportUsers(target).execute({ withHashes })
-    const written = await writeUsersFile(file, { sealedBy, hasHashes: withHashes }, records, sumOf).catch(fileFault)
+    const facts = {
+      sealedBy,
+      hasHashes: withHashes,
+      ...(needs.ids === 'integer' && { lastNumber: await userIds.next() }),
+    }
+    const written = await writeUsersFile(file, facts, records, sumOf).catch(fileFault)
     if (written === null) {
       warn(`${file} exists already: give the name of a new file`)
       return 2
@@ -58,6 +63,7 @@ export async function importUsersFile(options: ImportOptions & OneFile): Promise
         'The file has no password hashes, so these users have no password: --with-hashes of users export adds them',
       )
     const code = await runImport(options, { source, name: `${file} of ${source.bytes} bytes`, records })
+    if (source.lastNumber !== undefined && !options.dryRun) await records.userIds.skip(source.lastNumber)
     if (code === 0 && source.end() === null) {
       warn(`${file} ends early: its last line is missing, so some records are missing, too`)
       return 1

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { open, rm } from 'node:fs/promises'
 import { openHasher, openHashPool } from '../../config/composition/shared-resources.ts'
 import { hasFactor } from '../../domain/factors.ts'
+import { importMark } from '../../domain/user.ts'
 import { type ExitCode, printed, remark, warn } from '../output.ts'
 import { type GlobalOptions, tenantHere, withUsers } from '../settings.ts'
 import { type FormerTables, foot, hasNumber, head, statementsFor } from './fastapi-users-sql.ts'
@@ -56,7 +57,7 @@ export async function exportToFastApiUsers(
         }
         const statements = statementsFor(user, tables, unknown)
         if (statements.length === 0) continue
-        if (user.imported === null) count.created++
+        if (importMark(user) === null) count.created++
         else count.changed++
         hasNumbers ||= hasNumber(user)
         await handle.write(`${statements.join('\n')}\n`)

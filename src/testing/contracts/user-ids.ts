@@ -24,5 +24,8 @@ export function userIdsContract({ on, onNew }: Cases<UserIds>): void {
     assert.equal(new Set(numbers).size, 67)
     assert.ok(numbers.every((number) => Number.isSafeInteger(number) && number >= 1))
     assert.equal(Math.max(...numbers), numbers.at(-1))
+    const last = (numbers.at(-1) ?? 0) + 10
+    await Promise.all([store.skip(last), second.skip(last - 5)])
+    assert.equal(await second.next(), last + 1)
   })
 }

@@ -63,4 +63,13 @@ describe('a record of a users file', () => {
     }
     expect(parseLine(lineWith('fields.age', '1e400')).type).to.equal('unreadable')
   })
+
+  it('names the members of a later release that it leaves out, and is no user without a factor of one', () => {
+    expect(parseLine(JSON.stringify({ ...user, later: 1 }))).to.deep.include({
+      type: 'user',
+      lacks: ['lacks later: this release does not know it'],
+    })
+    const factors = { ...user.factors, later: {} }
+    expect(parseLine(JSON.stringify({ ...user, factors })).type).to.equal('unreadable')
+  })
 })

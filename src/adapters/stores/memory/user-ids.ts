@@ -16,6 +16,9 @@ export function memoryUserIds(): MemoryUserIds {
     },
     kept: async () => kept,
     next: async () => ++last,
+    async skip(number) {
+      last = Math.max(last, number)
+    },
     taken(id) {
       if (kindOf(id) === 'integer') last = Math.max(last, Number(id))
     },

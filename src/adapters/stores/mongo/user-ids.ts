@@ -2,16 +2,20 @@ import type { UserIds } from '../../../application/ports/stores/user-ids.ts'
 import { kindOf, type UserId } from '../../../domain/ids.ts'
 import { Unavailable } from '../../../domain/refusal.ts'
 import { type Connection, latest } from './connection/connection.ts'
+import { literal } from './documents.ts'
 
 const ofCounter = { _id: 'last-user-id' } as const
 
 /** So that no later user gets this number. */
 export async function takeNumber({ meta, upsert }: Pick<Connection, 'meta' | 'upsert'>, id: UserId): Promise<void> {
-  if (kindOf(id) !== 'integer') return
-  await upsert(() => meta.updateOne(ofCounter, { $max: { last: Number(id) } }, { upsert: true }))
+  if (kindOf(id) === 'integer') await skip({ meta, upsert }, Number(id))
 }
 
-export function mongoUserIds({ meta, users, run, isDuplicate }: Connection): UserIds {
+async function skip({ meta, upsert }: Pick<Connection, 'meta' | 'upsert'>, last: number): Promise<void> {
+  await upsert(() => meta.updateOne(ofCounter, { $max: { last } }, { upsert: true }))
+}
+
+export function mongoUserIds({ meta, users, run, isDuplicate, upsert }: Connection): UserIds {
   const counted = () =>
     meta.findOneAndUpdate(ofCounter, { $inc: { last: 1 } }, { upsert: true, returnDocument: 'after' })
 
@@ -36,6 +40,8 @@ export function mongoUserIds({ meta, users, run, isDuplicate }: Connection): Use
         if (other === null) throw new Unavailable('the kind of ids was removed while it was read')
         return other
       }),
+
+    skip: (last) => run(() => skip({ meta, upsert }, literal(last))),
 
     next: () =>
       run(async () => {

@@ -4,11 +4,15 @@ import type { Connection } from './connection/connection.ts'
 import { keptIds } from './migrations/migrations.ts'
 
 export function postgresUserIds(connection: Connection): UserIds {
-  const { one } = connection
+  const { one, change } = connection
   return {
     /** The type of the columns depends on the kind, so it was stored with the first tables. */
     keep: () => keptIds(connection),
     kept: () => keptIds(connection),
+
+    async skip(last) {
+      await change('UPDATE @user_numbers SET last = $1 WHERE last < $1', [last])
+    },
 
     async next() {
       const row = await one<{ last: number }>('UPDATE @user_numbers SET last = last + 1 RETURNING last')

@@ -60,7 +60,7 @@ export const writeMethods: { readonly [S in keyof Writes]: { readonly [M in keyo
   singleUseRecords: { put: true, take: true, sweep: true },
   sessions: { put: true, putAll: true, recordUse: true, remove: true, removeAllOf: true, sweep: true },
   tenantTexts: { exchange: true },
-  userIds: { keep: true, kept: true, next: true },
+  userIds: { keep: true, kept: true, next: true, skip: true },
   loginTimes: { recordLogin: true },
   meta: { open: true, ping: true },
 }

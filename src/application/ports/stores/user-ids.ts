@@ -16,4 +16,7 @@ export interface UserIds {
    * were inserted. Numbers may be missing, since a registration may fail.
    */
   next(): Promise<number>
+
+  /** Every later number is above `last`. */
+  skip(last: number): Promise<void>
 }

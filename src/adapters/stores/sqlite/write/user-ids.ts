@@ -4,11 +4,14 @@ import type { Statements } from '../statements.ts'
 
 /** So that no later user gets this number. */
 export function takeNumber(sql: Statements, id: UserId): void {
-  if (kindOf(id) !== 'integer') return
-  sql<[UserId]>(
+  if (kindOf(id) === 'integer') skip(sql, id)
+}
+
+function skip(sql: Statements, last: string): void {
+  sql<[string]>(
     `INSERT INTO meta (name, value) VALUES ('last-user-id', ?)
      ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE CAST(value AS INTEGER) < CAST(excluded.value AS INTEGER)`,
-  ).run(id)
+  ).run(last)
 }
 
 export function userIdWrites(sql: Statements): InThread<Writes['userIds']> {
@@ -24,6 +27,8 @@ export function userIdWrites(sql: Statements): InThread<Writes['userIds']> {
       sql<[IdKind]>(`INSERT INTO meta (name, value) VALUES ('ids', ?)`).run(first)
       return first
     },
+
+    skip: (_now, last) => skip(sql, String(last)),
 
     next() {
       const count = `
