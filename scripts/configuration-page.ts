@@ -1,8 +1,8 @@
 import Type, { type TSchema } from 'typebox'
 import { shownPath, shownVariable } from '../src/cli/describe-settings.ts'
+import { annotations } from '../src/config/settings/schema/fields.ts'
 import { settingsSchema } from '../src/config/settings/schema/schema.ts'
-import { annotations } from '../src/settings/schema/fields.ts'
-import { type Leaf, leavesOf } from '../src/settings/schema/tree.ts'
+import { type Leaf, leavesOf } from '../src/config/settings/schema/tree.ts'
 
 /** `docs/configuration.md`. */
 export function configurationPage(): string {

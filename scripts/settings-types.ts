@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import Type, { type TObject, type TSchema } from 'typebox'
 import { settingsSchema, tenantSchema } from '../src/config/settings/schema/schema.ts'
-import { branchesOf, valuesOf } from '../src/settings/schema/tree.ts'
+import { branchesOf, valuesOf } from '../src/config/settings/schema/tree.ts'
 import { descriptionOf, standardOf } from './configuration-page.ts'
 
 /** The types of the settings, with the descriptions of docs/configuration.md as comments. */

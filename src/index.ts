@@ -18,7 +18,7 @@ export async function openPortcullis(
 }
 export type { PortcullisSettings, TenantSettings } from './program-settings.ts'
 export type { Accounts, Portcullis, PortcullisOptions } from './config/runtime/embedded.ts'
-export { SettingsFault } from './settings/schema/fault.ts'
+export { SettingsFault } from './config/settings/schema/fault.ts'
 
 // Inputs and results of the use cases
 export type { Authenticated, Backend, By, CandidateCredential } from './application/sign-in/authenticate.ts'

@@ -13,7 +13,6 @@ const domain = /^domain\//
 const application = /^application\//
 const ports = /^application\/ports\//
 const lib = /^lib\//
-const settingsLayer = /^settings\//
 const everything = /./
 
 /** The imports that each folder may have. A new package is a new entry here, with its reason in docs/architecture.md. */
@@ -76,17 +75,11 @@ const rules: readonly Rule[] = [
     files: [application, /^config\/composition\/ports\.ts$/],
     packages: ['inversify', 'reflect-metadata'],
   },
-  {
-    folder: settingsLayer,
-    files: [lib, domain, application, /^adapters\//, settingsLayer],
-    packages: ['node:', 'typebox'],
-  },
   ...layersOfConfig(),
   {
     folder: /^cli\//,
     files: [
       /^config\//,
-      settingsLayer,
       /^cli\//,
       /^adapters\/(stores\/(store-backend|present-users)\.ts$|logging\/|addresses\/|crypto\/|transfer\/)/,
       application,
@@ -121,13 +114,15 @@ function sqliteSides(): Rule[] {
   ]
 }
 
-/** Each layer imports only those before it. The rules of settings import nothing that loads them. */
+/** Each layer imports only those before it. The sources and the rules of settings never import each other. */
 function layersOfConfig(): Rule[] {
-  const inner = [lib, domain, application, /^adapters\//, settingsLayer]
+  const inner = [lib, domain, application, /^adapters\//]
   const [plugins, schema, settings] = [/^config\/plugins\//, /^config\/settings\/schema\//, /^config\/settings\//]
   const below = [...inner, plugins, schema]
-  const rules = /^config\/settings\/rules\//
-  const sides = [{ folder: rules, files: [...below, /^config\/settings\/(?!load)[^/]+$/, rules] }]
+  const sides = [/^config\/settings\/sources\//, /^config\/settings\/rules\//].map((side) => ({
+    folder: side,
+    files: [...below, /^config\/settings\/(?!load)[^/]+$/, side],
+  }))
   const layers = [settings, /^config\/tenancy\//, /^config\/composition\//, /^config\/runtime\//]
   return [
     { folder: plugins, files: [...inner, plugins] },
@@ -165,16 +160,15 @@ describe('the architecture', () => {
     expect(offences(arrows)).to.deep.equal([offence])
   })
 
-  it('would report an import of a later layer', () => {
+  it('would report an import of a later layer of config', () => {
     const found = [
       arrowsOf('config/plugins/a.ts', "import { b } from '../settings/schema/b.ts'"),
-      arrowsOf('config/settings/rules/a.ts', "import { b } from '../load-tenants.ts'"),
-      arrowsOf('settings/a.ts', "import { b } from '../config/settings/b.ts'"),
+      arrowsOf('config/settings/rules/a.ts', "import { b } from '../sources/b.ts'"),
       arrowsOf('config/tenancy/a.ts', "import type { B } from '../composition/b.ts'"),
       arrowsOf('config/composition/a.ts', "import { b } from '../runtime/b.ts'"),
       arrowsOf('config/runtime/a.ts', "import { b } from '../../cli/b.ts'"),
     ]
-    expect(found.map(offences).map(({ length }) => length)).to.deep.equal([1, 1, 1, 1, 1, 1])
+    expect(found.map(offences).map(({ length }) => length)).to.deep.equal([1, 1, 1, 1, 1])
     expect(offences(arrowsOf('config/runtime/a.ts', "import { b } from '../composition/b.ts'"))).to.deep.equal([])
   })
 

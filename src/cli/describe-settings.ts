@@ -1,9 +1,9 @@
 import Type, { type TSchema } from 'typebox'
 import type { LoadedSettings } from '../config/settings/load.ts'
+import { annotations } from '../config/settings/schema/fields.ts'
 import { settingsSchema } from '../config/settings/schema/schema.ts'
-import { annotations } from '../settings/schema/fields.ts'
-import { branchesOf, keysOf, kindSchema, leavesOf, memberOf, valuesOf } from '../settings/schema/tree.ts'
-import { configVariable, fileVariableOf, variableOf } from '../settings/sources/environment.ts'
+import { branchesOf, keysOf, kindSchema, leavesOf, memberOf, valuesOf } from '../config/settings/schema/tree.ts'
+import { configVariable, fileVariableOf, variableOf } from '../config/settings/sources/environment.ts'
 import { columns } from './output.ts'
 
 const masked = '[secret]'

@@ -1,8 +1,8 @@
 import { Unsuitable } from '../adapters/stores/store-backend.ts'
+import { SettingsFault } from '../config/settings/schema/fault.ts'
+import { variableOf } from '../config/settings/sources/environment.ts'
 import { Refusal, type RefusalCode, Unavailable } from '../domain/refusal.ts'
 import { scrub } from '../domain/scrub.ts'
-import { SettingsFault } from '../settings/schema/fault.ts'
-import { variableOf } from '../settings/sources/environment.ts'
 import type { ExitCode } from './output.ts'
 
 interface Explained {

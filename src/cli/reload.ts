@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from '../adapters/logging/log.ts'
 import type { LoadedSettings } from '../config/settings/load.ts'
 import { processSettingsIn } from '../config/settings/load-tenants.ts'
+import { SettingsFault } from '../config/settings/schema/fault.ts'
 import type { Settings } from '../config/settings/schema/schema.ts'
+import { isGroup, keysOf, memberOf, valueAt } from '../config/settings/schema/tree.ts'
 import { type LoadedTenants, onlyTenant } from '../config/settings/tenants.ts'
-import { SettingsFault } from '../settings/schema/fault.ts'
-import { isGroup, keysOf, memberOf, valueAt } from '../settings/schema/tree.ts'
 
 interface Needs {
   /** The settings of the start. */

@@ -1,6 +1,6 @@
 import { type LoadedSettings, type LoadFrom, loadSettings } from '../config/settings/load.ts'
+import { SettingsFault, settingsFault } from '../config/settings/schema/fault.ts'
 import { defaultTenant, type LoadedTenants, publicUrlOf, type TenantSettings } from '../config/settings/tenants.ts'
-import { SettingsFault, settingsFault } from '../settings/schema/fault.ts'
 import { type Operator, openOperator } from './operator.ts'
 import { type ExitCode, warn } from './output.ts'
 

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { describeSettings, renderSettings, renderVariables } from '../../src/cli/describe-settings.ts'
 import { loadSettings } from '../../src/config/settings/load.ts'
 import { settingsSchema } from '../../src/config/settings/schema/schema.ts'
-import { leavesOf } from '../../src/settings/schema/tree.ts'
+import { leavesOf } from '../../src/config/settings/schema/tree.ts'
 import { goodSecret } from '../support/services/settings.ts'
 
 describe('describing the settings', () => {

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { expect } from 'chai'
 import { providers } from '../../src/config/plugins/providers.ts'
-import { annotations } from '../../src/settings/schema/fields.ts'
+import { annotations } from '../../src/config/settings/schema/fields.ts'
 import { blocksOf, projectFile, theBlock } from '../support/project/readme-blocks.ts'
 import { settingsFolder } from '../support/services/settings.ts'
 

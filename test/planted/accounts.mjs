@@ -223,7 +223,7 @@ export default [
   },
   {
     title: 'a profile replaces a setting that was given',
-    file: 'src/settings/merge.ts',
+    file: 'src/config/settings/merge.ts',
     text: 'const value = own === undefined ? fallback : own',
     replacement: 'const value = own === undefined || preset !== undefined ? fallback : own',
     tests: ['test/config/settings/profiles.test.ts'],

@@ -1,6 +1,6 @@
 import { parseEmail } from '../../adapters/addresses/parse-email.ts'
+import { settingsFault } from '../../config/settings/schema/fault.ts'
 import { InvalidInput, Refusal } from '../../domain/refusal.ts'
-import { settingsFault } from '../../settings/schema/fault.ts'
 import { givenPassword, requireTerminal } from '../given-password.ts'
 import { type ExitCode, printed, remark, warn } from '../output.ts'
 import { type GlobalOptions, withUsers } from '../settings.ts'

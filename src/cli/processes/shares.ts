@@ -1,8 +1,8 @@
 import { availableParallelism, totalmem } from 'node:os'
 import type { LoadedSettings } from '../../config/settings/load.ts'
+import type { Fault } from '../../config/settings/schema/fault.ts'
+import { SettingsFault } from '../../config/settings/schema/fault.ts'
 import type { Settings } from '../../config/settings/schema/schema.ts'
-import type { Fault } from '../../settings/schema/fault.ts'
-import { SettingsFault } from '../../settings/schema/fault.ts'
 
 /** The number that `--processes` names. */
 export type Wanted = number | 'auto'

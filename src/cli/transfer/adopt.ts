@@ -1,5 +1,5 @@
 import { namingRoles, placed, pluginOf } from '../../config/plugins/stores.ts'
-import { settingsFault } from '../../settings/schema/fault.ts'
+import { settingsFault } from '../../config/settings/schema/fault.ts'
 import { commandOptions } from '../open-role.ts'
 import { type ExitCode, printed, remark, warn } from '../output.ts'
 import { type GlobalOptions, tenantHere } from '../settings.ts'

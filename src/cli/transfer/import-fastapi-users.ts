@@ -6,7 +6,7 @@ import {
   usualColumns,
 } from '../../adapters/transfer/fastapi-users/options.ts'
 import { digestOfJson, latestEnd } from '../../adapters/transfer/fastapi-users/records.ts'
-import { settingsFault } from '../../settings/schema/fault.ts'
+import { settingsFault } from '../../config/settings/schema/fault.ts'
 import { type ExitCode, remark } from '../output.ts'
 import { openRecords } from './open-records.ts'
 import { type ImportOptions, runImport } from './run-import.ts'

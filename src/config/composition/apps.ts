@@ -4,7 +4,7 @@ import { descriptionFor } from '../../adapters/http/apps/authorization-request.t
 import { measuredLogin } from '../../adapters/metrics/measured.ts'
 import { IssueCode } from '../../application/apps/issue-code.ts'
 import { RedeemCode } from '../../application/apps/redeem-code.ts'
-import { enabledOf } from '../../settings/schema/tree.ts'
+import { enabledOf } from '../settings/schema/tree.ts'
 import { reportApps } from './reports.ts'
 import { siteOf } from './site.ts'
 import type { Tenant } from './tenant.ts'

@@ -2,8 +2,8 @@ import { adminRouter, type Use } from '../../adapters/http/admin/admin-router.ts
 import type { Router } from '../../adapters/http/endpoint.ts'
 import { consoleRouter } from '../../adapters/http/pages/console/console-router.ts'
 import { brandOf } from '../../lib/brand.ts'
-import { enabledOf } from '../../settings/schema/tree.ts'
 import { isLocal } from '../settings/defaults.ts'
+import { enabledOf } from '../settings/schema/tree.ts'
 import type { Tenant } from './tenant.ts'
 
 export { adminRouter }

@@ -6,9 +6,9 @@ import { type DerivedKeys, derivedKeys, secretMark } from '../../adapters/crypto
 import { openSecretFile, removeSecretFile } from '../../adapters/crypto/secret-file.ts'
 import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import { checkText, replaceText } from '../../application/tenant-texts.ts'
-import { settingsFault } from '../../settings/schema/fault.ts'
-import { memberOf } from '../../settings/schema/tree.ts'
+import { settingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
+import { memberOf } from '../settings/schema/tree.ts'
 import { defaultTenant } from '../settings/tenants.ts'
 
 export interface MasterSecret {

@@ -1,7 +1,7 @@
 import type { OutboundProxy } from '../../adapters/oauth/proxy.ts'
 import { percentHint } from '../../lib/percent-decoded.ts'
-import { settingsFault } from '../../settings/schema/fault.ts'
-import type { Environment } from '../../settings/sources/environment.ts'
+import { settingsFault } from '../settings/schema/fault.ts'
+import type { Environment } from '../settings/sources/environment.ts'
 
 /**
  * The proxy for requests to providers, which all use TLS; `null` for none. `HTTPS_PROXY` precedes `HTTP_PROXY`, and a

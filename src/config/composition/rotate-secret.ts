@@ -11,9 +11,9 @@ import { ResealEverything } from '../../application/secrets/reseal-everything.ts
 import { ResealUser } from '../../application/secrets/reseal-user.ts'
 import { readRotation, rotationStep } from '../../application/secrets/rotation.ts'
 import { openSeconds } from '../../application/single-use/open-share.ts'
-import { settingsFault } from '../../settings/schema/fault.ts'
-import { enabledOf } from '../../settings/schema/tree.ts'
+import { settingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
+import { enabledOf } from '../settings/schema/tree.ts'
 import { bindSecret, formerMarksOf, keyOwnerOf, keyRingOf, markOf, resolveSecret } from './master-secret.ts'
 
 interface Needs {

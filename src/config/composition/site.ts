@@ -3,9 +3,9 @@ import type { PageProvider } from '../../adapters/http/pages/account/page-data.t
 import { markPath, type Site } from '../../adapters/http/pages/account/site.ts'
 import { marks } from '../../adapters/oauth/marks.ts'
 import { basePathOf } from '../../lib/base-path.ts'
-import { enabledOf } from '../../settings/schema/tree.ts'
 import { hasApps } from '../settings/mounts.ts'
 import type { Settings } from '../settings/schema/schema.ts'
+import { enabledOf } from '../settings/schema/tree.ts'
 import { contactOf } from './mail.ts'
 import type { Tenant } from './tenant.ts'
 

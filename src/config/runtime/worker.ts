@@ -1,7 +1,7 @@
-import { SettingsFault } from '../../settings/schema/fault.ts'
 import { warnOfNoHandlers } from '../composition/handlers.ts'
 import { openSharedResources, type ProcessNeeds, type RunningProcess } from '../composition/shared-resources.ts'
 import { openTenant } from '../composition/tenant.ts'
+import { SettingsFault } from '../settings/schema/fault.ts'
 import { type LoadedTenants, publicUrlOf } from '../settings/tenants.ts'
 import { openTenants } from '../tenancy/open-tenants.ts'
 import { exposeMetrics, metricsOf } from './metrics.ts'

@@ -3,10 +3,10 @@ import { resolve } from 'node:path'
 import { domainToASCII } from 'node:url'
 import { parseSender } from '../../adapters/addresses/parse-sender.ts'
 import { isLoopback, leadsToLoopback } from '../../lib/loopback.ts'
-import { enabledOf } from '../../settings/schema/tree.ts'
 import { titleOf } from '../plugins/providers.ts'
 import { completeStore, type StoreSettings } from '../plugins/stores.ts'
 import type { BackendSettings, GivenProvider, Sections, Settings } from './schema/schema.ts'
+import { enabledOf } from './schema/tree.ts'
 
 /** The settings without the defaults that depend on other settings. */
 export interface Given

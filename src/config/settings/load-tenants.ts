@@ -3,21 +3,12 @@ import { Check } from 'typebox/value'
 import { chosenAlgorithms } from '../../adapters/credentials/signing/options.ts'
 import { basePathOf } from '../../lib/base-path.ts'
 import { leadsToLoopback } from '../../lib/loopback.ts'
-import type { Fault, Source } from '../../settings/schema/fault.ts'
-import {
-  allowsKey,
-  enabledOf,
-  isGroup,
-  keysOf,
-  memberOf,
-  overlay,
-  treeOf,
-  valueAt,
-} from '../../settings/schema/tree.ts'
-import { withVariable } from '../../settings/sources/environment.ts'
 import { readJudged } from './resolve.ts'
 import { doubtsOf } from './rules/doubts.ts'
+import type { Fault, Source } from './schema/fault.ts'
 import { environmentSchema, type Settings, settingsSchema, tenantHosts, tenantSchema } from './schema/schema.ts'
+import { allowsKey, enabledOf, isGroup, keysOf, memberOf, overlay, treeOf, valueAt } from './schema/tree.ts'
+import { withVariable } from './sources/environment.ts'
 import { type Given, noVariables, readFolder, type Variables } from './tenant-sources.ts'
 import { collisionsOf, defaultTenant, type LoadedTenants, ownPlaces, type TenantSettings } from './tenants.ts'
 

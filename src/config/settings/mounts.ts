@@ -1,9 +1,9 @@
 import { mayPublishKeys } from '../../adapters/credentials/signing/options.ts'
 import { pagePaths, routes } from '../../adapters/http/routes.ts'
-import { enabledOf } from '../../settings/schema/tree.ts'
 import { routers } from '../plugins/routers.ts'
 import { isLocal } from './defaults.ts'
 import type { Settings } from './schema/schema.ts'
+import { enabledOf } from './schema/tree.ts'
 import type { LoadedTenants } from './tenants.ts'
 
 /** Every part of the service that has routes: a key of `routes` or of `pagePaths`. */

@@ -1,11 +1,11 @@
 import { stat } from 'node:fs/promises'
 import { registrableDomain } from '../../adapters/addresses/registrable-domain.ts'
 import { storeRoles } from '../../adapters/stores/store-backend.ts'
-import { type Assignment, readSettings } from '../../settings/merge.ts'
-import type { Fault, Source } from '../../settings/schema/fault.ts'
 import { pluginOf } from '../plugins/stores.ts'
 import { completeSettings, type Given } from './defaults.ts'
+import { type Assignment, readSettings } from './merge.ts'
 import { hostOf, type Objection, objectionsTo } from './rules/validate.ts'
+import type { Fault, Source } from './schema/fault.ts'
 import { type Settings, settingsSchema } from './schema/schema.ts'
 
 interface Reading {

@@ -1,9 +1,9 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Assignment } from '../../settings/merge.ts'
-import { type Fault, SettingsFault, type Source } from '../../settings/schema/fault.ts'
-import { memberOf } from '../../settings/schema/tree.ts'
-import { readSettingsFile } from '../../settings/sources/file.ts'
+import type { Assignment } from './merge.ts'
+import { type Fault, SettingsFault, type Source } from './schema/fault.ts'
+import { memberOf } from './schema/tree.ts'
+import { readSettingsFile } from './sources/file.ts'
 
 /** Settings of the environment, and the faults of their variables. */
 export interface Variables {

@@ -1,6 +1,6 @@
 import { type StoreRole, storeRoles } from '../../adapters/stores/store-backend.ts'
-import type { Fault, Source } from '../../settings/schema/fault.ts'
 import { placed, pluginOf, type StoreSettings } from '../plugins/stores.ts'
+import type { Fault, Source } from './schema/fault.ts'
 import type { Settings } from './schema/schema.ts'
 
 /** The tenant of a deployment without tenants. With tenants, it serves requests that name none. */

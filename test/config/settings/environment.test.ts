@@ -1,9 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { expect } from 'chai'
+import { annotations } from '../../../src/config/settings/schema/fields.ts'
 import { settingsSchema } from '../../../src/config/settings/schema/schema.ts'
-import { annotations } from '../../../src/settings/schema/fields.ts'
-import { leavesOf } from '../../../src/settings/schema/tree.ts'
-import { variableOf } from '../../../src/settings/sources/environment.ts'
+import { leavesOf } from '../../../src/config/settings/schema/tree.ts'
+import { variableOf } from '../../../src/config/settings/sources/environment.ts'
 import { goodSecret, settingsFolder } from '../../support/services/settings.ts'
 
 describe('settings from the environment', () => {

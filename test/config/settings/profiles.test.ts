@@ -1,7 +1,7 @@
 import { expect } from 'chai'
+import { annotations } from '../../../src/config/settings/schema/fields.ts'
 import { settingsSchema } from '../../../src/config/settings/schema/schema.ts'
-import { annotations } from '../../../src/settings/schema/fields.ts'
-import { leavesOf, valueAt } from '../../../src/settings/schema/tree.ts'
+import { leavesOf, valueAt } from '../../../src/config/settings/schema/tree.ts'
 import { settingsFolder } from '../../support/services/settings.ts'
 
 const hardened = { security: { profile: 'hardened' } }

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { renderSettings } from '../../../src/cli/describe-settings.ts'
+import { type Fault, renderFaults } from '../../../src/config/settings/schema/fault.ts'
 import type { Settings } from '../../../src/config/settings/schema/schema.ts'
 import type { LoadedTenants } from '../../../src/config/settings/tenants.ts'
-import { type Fault, renderFaults } from '../../../src/settings/schema/fault.ts'
 import { goodSecret, settingsFolder } from '../../support/services/settings.ts'
 
 const mongo = { kind: 'mongo', url: 'mongodb://keeper:hunter2hunter2@db.internal/accounts' }

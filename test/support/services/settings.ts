@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type LoadedSettings, type LoadFrom, loadSettings } from '../../../src/config/settings/load.ts'
-import { type Fault, SettingsFault } from '../../../src/settings/schema/fault.ts'
+import { type Fault, SettingsFault } from '../../../src/config/settings/schema/fault.ts'
 
 /** Long enough, and no sample. */
 export const goodSecret = 'f3c1a9d07b5e482690ad13c7e5b82f64'

@@ -5,12 +5,12 @@ import { parseMailUrl } from '../../../adapters/mail/mail-url.ts'
 import { storeRoles } from '../../../adapters/stores/store-backend.ts'
 import { isLoopback } from '../../../lib/loopback.ts'
 import { isAppOrigin } from '../../../lib/origins.ts'
-import type { Source } from '../../../settings/schema/fault.ts'
-import { enabledOf } from '../../../settings/schema/tree.ts'
 import { doubtOf } from '../../plugins/providers.ts'
 import { pluginOf } from '../../plugins/stores.ts'
 import { canHavePages, isLocal, isPublic } from '../defaults.ts'
+import type { Source } from '../schema/fault.ts'
 import type { Settings } from '../schema/schema.ts'
+import { enabledOf } from '../schema/tree.ts'
 
 /** Warnings about settings that are allowed but probably a mistake. */
 export async function doubtsOf(settings: Settings): Promise<string[]> {

@@ -9,11 +9,11 @@ import { parseMailUrl } from '../../../adapters/mail/mail-url.ts'
 import { storeRoles } from '../../../adapters/stores/store-backend.ts'
 import { basePathOf } from '../../../lib/base-path.ts'
 import { isLoopback, leadsToLoopback } from '../../../lib/loopback.ts'
-import { enabledOf } from '../../../settings/schema/tree.ts'
 import { objectionToStore } from '../../plugins/stores.ts'
 import { canHavePages, isPublic } from '../defaults.ts'
 import { mountsOf } from '../mounts.ts'
 import type { Settings } from '../schema/schema.ts'
+import { enabledOf } from '../schema/tree.ts'
 
 /** A fault at `path`. If this setting or an `involved` one has a fault already, that may be the cause. */
 export type Objection = readonly [path: string, message: string, involved?: readonly string[]]

@@ -2,13 +2,13 @@
 import Type from 'typebox'
 import { loginBySetting } from '../../../adapters/fields/login-field.ts'
 import type { StoreRole } from '../../../adapters/stores/store-backend.ts'
-import { enabled, page, prefix, verifiedOnly } from '../../../settings/schema/fields.ts'
 import type { OptionsPart } from '../../plugins/plugin.ts'
 import { providers } from '../../plugins/providers.ts'
 import { routers } from '../../plugins/routers.ts'
 import { stores } from '../../plugins/stores.ts'
 import { strategies } from '../../plugins/strategies.ts'
 import { transports } from '../../plugins/transports.ts'
+import { enabled, page, prefix, verifiedOnly } from './fields.ts'
 
 export function storeSchema(role: StoreRole) {
   return Type.Union(

@@ -1,5 +1,5 @@
 import Type, { type TSchema } from 'typebox'
-import { isAppOrigin, isOrigin } from '../../lib/origins.ts'
+import { isAppOrigin, isOrigin } from '../../../lib/origins.ts'
 
 /** The annotations of our schemas. */
 interface Annotations {

@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { parseJson, repeatedMembers, unexpectedAt } from '../../lib/json-text.ts'
+import { parseJson, repeatedMembers, unexpectedAt } from '../../../lib/json-text.ts'
 import type { Fault } from '../schema/fault.ts'
 import { isGroup, memberOf } from '../schema/tree.ts'
 import { configVariable, type Environment } from './environment.ts'

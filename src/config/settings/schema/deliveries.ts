@@ -1,8 +1,8 @@
 import Type from 'typebox'
-import { addressIn, parseSender } from '../../adapters/addresses/parse-sender.ts'
-import { mailUrlForms } from '../../adapters/mail/mail-url.ts'
-import { type MessageName, messageNames } from '../../adapters/mail/message-fields.ts'
-import { isLanguageTag } from '../../lib/languages.ts'
+import { addressIn, parseSender } from '../../../adapters/addresses/parse-sender.ts'
+import { mailUrlForms } from '../../../adapters/mail/mail-url.ts'
+import { type MessageName, messageNames } from '../../../adapters/mail/message-fields.ts'
+import { isLanguageTag } from '../../../lib/languages.ts'
 import { enabled, page } from './fields.ts'
 
 export const handlers = Type.Object({

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { parseSubnet } from '../../adapters/http/pipeline/client-address.ts'
+import { parseSubnet } from '../../../adapters/http/pipeline/client-address.ts'
 import { address, enabled, frontEnd, host, seconds } from './fields.ts'
 
 const subnet = () =>

@@ -1,6 +1,6 @@
 import Type, { type TSchema } from 'typebox'
 import { Check } from 'typebox/value'
-import { mostSimilar } from '../lib/most-similar.ts'
+import { mostSimilar } from '../../lib/most-similar.ts'
 import type { Fault, Source } from './schema/fault.ts'
 import { annotations } from './schema/fields.ts'
 import { allowsKey, branchesOf, isGroup, keysOf, kindSchema, memberOf, valueAt, valuesOf } from './schema/tree.ts'

@@ -1,8 +1,8 @@
 import Type from 'typebox'
-import { maxLifetimeSeconds } from '../../adapters/credentials/options.ts'
-import { greatestCost } from '../../adapters/crypto/cost-bounds.ts'
-import { fieldsSettings } from '../../adapters/fields/field-schema.ts'
-import { factorPolicies } from '../../application/factors/level.ts'
+import { maxLifetimeSeconds } from '../../../adapters/credentials/options.ts'
+import { greatestCost } from '../../../adapters/crypto/cost-bounds.ts'
+import { fieldsSettings } from '../../../adapters/fields/field-schema.ts'
+import { factorPolicies } from '../../../application/factors/level.ts'
 import { seconds } from './fields.ts'
 
 export const passwords = Type.Object({
