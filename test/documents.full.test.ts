@@ -11,7 +11,7 @@ import { settingsSchema } from '../src/config/settings/schema/schema.ts'
 import { leavesOf } from '../src/config/settings/schema/tree.ts'
 import { variableOf } from '../src/config/settings/sources/environment.ts'
 import { sourceFiles } from './support/project/imports.ts'
-import { blocksOf, projectFile, projectRoot, theBlock } from './support/project/readme-blocks.ts'
+import { blocksOf, projectFile, projectRoot, theBlock, withoutCode } from './support/project/readme-blocks.ts'
 import { goodSecret, settingsFolder } from './support/services/settings.ts'
 
 const documents = [...readdirSync(projectRoot), ...readdirSync(join(projectRoot, 'docs')).map((name) => `docs/${name}`)]
@@ -46,8 +46,7 @@ function anchorsOf(text: string): string[] {
 describe('the documents', () => {
   it('link to existing files and headings', () => {
     for (const { name, text } of documents) {
-      const withoutCode = text.replace(/^```.*?^```$/gms, '').replace(/`[^`\n]*`/g, '') // a title of a field has links of its own
-      for (const [, target = ''] of withoutCode.matchAll(/\]\(([^)\s]+)\)/g)) {
+      for (const [, target = ''] of withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)) {
         if (/^https?:/.test(target)) continue
         const [file = '', anchor] = target.split('#')
         const path = file === '' ? name : join(dirname(name), file)

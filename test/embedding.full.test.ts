@@ -71,7 +71,7 @@ describe('the package, installed into an empty project', () => {
   it('contains only files that programs run, import or compile with, and those for monitoring', () => {
     const files = project.files()
     const wanted =
-      /^(package\.json|(README|CHANGELOG|CONTRIBUTING|SECURITY)\.md|LICENSE|bin\/portcullis\.js|deploy\/[\w-]+\.(json|yml)|dist\/[\w.-]+\.js(\.map)?|dist\/messages\/[\w/-]+\.(html|txt)|dist\/swagger-ui\/[\w.-]+|dist\/pages\/[\w-]+\.(js|css)|dist\/api\.md|dist\/types\/.*\.d\.ts|(docs|deploy|examples)\/[\w/.-]+)$/
+      /^(package\.json|(README|CHANGELOG|CONTRIBUTING|SECURITY)\.md|LICENSE|bin\/portcullis\.js|deploy\/[\w-]+\.(json|yml)|dist\/[\w.-]+\.js(\.map)?|dist\/messages\/[\w/-]+\.(html|txt)|dist\/swagger-ui\/[\w.-]+|dist\/pages\/[\w-]+\.(js|css)|dist\/api\.md|dist\/types\/.*\.d\.ts|(docs|deploy|examples)\/[\w/.@-]+)$/
     expect(files.filter((file) => !wanted.test(file))).to.deep.equal([])
     expect(files).to.include.members([
       'bin/portcullis.js',

@@ -8,7 +8,7 @@ import { expect } from 'chai'
 import { publint } from 'publint'
 import { environmentOf, startCommand } from './support/process/commands.ts'
 import { PackedProject } from './support/project/packed-project.ts'
-import { projectFile } from './support/project/readme-blocks.ts'
+import { projectFile, withoutCode } from './support/project/readme-blocks.ts'
 import { listen } from './support/servers/ports.ts'
 
 /** Uses each entry of the package. */
@@ -40,9 +40,9 @@ const statements = (of: (name: string, names: string) => string) =>
 const program = statements((name, names) => `import { ${names} } from '${name}'`) + body
 const dynamic = body.replace('{\n', `{\n${statements((name, names) => `const { ${names} } = await import('${name}')`)}`)
 
-/** The relative links of a page, without their anchors. */
+/** The relative links of a page outside its code, without their anchors. */
 function linksIn(text: string): string[] {
-  const links = [...text.matchAll(/\]\(([^)\s#]+)[^)\s]*\)/g)].map(([, link = '']) => link)
+  const links = [...withoutCode(text).matchAll(/\]\(([^)\s#]+)[^)\s]*\)/g)].map(([, link = '']) => link)
   return links.filter((link) => !/^[a-z]+:/.test(link))
 }
 

@@ -15,6 +15,11 @@ export function projectFile(path: string): string {
 
 export const projectRoot = fileURLToPath(new URL('../../../', import.meta.url))
 
+/** A text in Markdown without its code: a title of a field in an example has links of its own. */
+export function withoutCode(markdown: string): string {
+  return markdown.replace(/^```.*?^```$/gms, '').replace(/`[^`\n]*`/g, '')
+}
+
 /** The fenced blocks of a text in Markdown, in order. */
 export function blocksOf(markdown: string): Block[] {
   return [...markdown.matchAll(/^```(\S*)([^\n]*)\n([\s\S]*?)^```$/gm)].map(
