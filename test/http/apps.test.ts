@@ -511,7 +511,7 @@ describe('the sign-in for apps', () => {
     try {
       const person = await register(small.url, anAddress())
       const own = await logInByCookie(small.url, person.email)
-      const used = Array.from({ length: 6 }, web)
+      const used = Array.from({ length: 10 }, web)
       const codes: string[] = []
       for (const request of used) {
         const code = await codeOf(small.url, own, request)

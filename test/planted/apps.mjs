@@ -73,7 +73,7 @@ export default [
     title: 'used codes leave no place for new ones',
     file: codeKey,
     text: 'places: 1 / 2',
-    replacement: 'places: 1',
+    replacement: 'places: 2',
     tests: flow,
     only: 'goes on',
   },
