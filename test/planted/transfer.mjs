@@ -61,8 +61,8 @@ export default [
   {
     title: 'a later import undoes what a user has changed here',
     file: `${engine}/import-users.ts`,
-    text: 'existing !== null && existing.imported?.version !== existing.version',
-    replacement: 'existing === undefined',
+    text: 'if (mark?.isChanged) {',
+    replacement: 'if (mark === undefined) {',
     ...records,
   },
   {
