@@ -25,7 +25,7 @@ export function explain(thrown: unknown): Explained {
 /** `bind`: one of several processes listens. */
 const syscallsOfListening = ['listen', 'bind', 'getaddrinfo']
 
-/** The errors of `listen`, by their codes, worded to follow `http.` or `metrics.`. */
+/** The errors of `listen`, by their codes, worded to follow `http.`, `admin.` or `metrics.`. */
 const whyNotListening: Readonly<Record<string, string>> = {
   EADDRINUSE: 'port: another program listens there already',
   EADDRNOTAVAIL: 'host: is no address of this machine',

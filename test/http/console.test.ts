@@ -1,13 +1,17 @@
 // The routes of the console, and what its presence demands of superusers.
+import { createServer } from 'node:net'
 import { expect } from 'chai'
+import { explain } from '../../src/cli/explain.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { eventually } from '../support/eventually.ts'
+import { faultOf } from '../support/fault-of.ts'
 import { anAddress, empty, forbidden, notFound, refused, seen, unauthorized } from '../support/http/answers.ts'
 import { call, goodPassword, logIn, logInByCookie, register } from '../support/http/client.ts'
 import { callAt } from '../support/http/raw-request.ts'
 import { appRequest, authorizePath } from '../support/scenes/app-sign-in.ts'
 import { enrol } from '../support/scenes/enrol.ts'
 import { challenged, codeOf, enrolFactor, prove } from '../support/scenes/factors.ts'
+import { listen } from '../support/servers/ports.ts'
 import { startSmtp } from '../support/servers/smtp.ts'
 import { startTestService, type TestService } from '../support/services/service.ts'
 
@@ -281,6 +285,14 @@ describe('the network of the console', () => {
     const line = logLines.map((one) => JSON.parse(one)).find(({ msg }) => msg === 'the console is served')
     return Number(new URL(line.url).port)
   }
+
+  it('names its own port when another program listens there', async () => {
+    const other = createServer()
+    const port = await listen(other)
+    const fault = await faultOf(startTestService({ PORTCULLIS_ADMIN__PORT: `${port}` }))
+    other.close()
+    expect(explain(fault).text).to.match(/^admin\.port: another program listens there .* PORTCULLIS_ADMIN__PORT /)
+  })
 
   it('is a port of its own, at which everything works under any name', async () => {
     const { service, url, root, user } = await scene({ PORTCULLIS_ADMIN__PORT: '0' })

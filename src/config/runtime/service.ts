@@ -69,14 +69,20 @@ export async function startService(needs: Needs): Promise<Service> {
   const port = await server.listen(settings.http.host, settings.http.port)
   const { admin } = settings
   const adminServer = admin.port === undefined ? null : newServer()
-  const adminPort =
-    adminServer && (await orClose(adminServer.listen(admin.host, admin.port ?? 0), () => server.close(0)))
+  const adminPort = adminServer && (await orClose(listenForAdmin(adminServer), () => server.close(0)))
   if (adminPort !== null)
     log.info(
       { url: `http://${isLoopback(admin.host) ? 'localhost' : urlHost(admin.host)}:${adminPort}/admin` },
       'the console is served',
     )
   const showsMailbox = [...current.enabled.values()].some(({ settings: { mail } }) => mail.url === 'mailbox:')
+  /** If it fails, the error gets `listener: 'admin'`. */
+  function listenForAdmin(own: ReturnType<typeof newServer>): Promise<number> {
+    return own.listen(admin.host, admin.port ?? 0).catch((error: Error) => {
+      throw Object.assign(error, { listener: 'admin' })
+    })
+  }
+
   const closeServers = () => Promise.all([server.close(0), adminServer?.close(0)])
   const mailboxKey = showsMailbox
     ? await orClose(keptKey(join(settings.dataFolder, 'mailbox-key')), closeServers)

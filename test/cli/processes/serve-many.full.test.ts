@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { eventually } from '../../support/eventually.ts'
 import { logIn, register } from '../../support/http/client.ts'
 import { portcullis } from '../../support/process/command-line.ts'
+import { projectFile } from '../../support/project/readme-blocks.ts'
 import { quickest } from '../../support/scenes/quickest.ts'
 import { listen } from '../../support/servers/ports.ts'
 import { isAlive, readers, serving, spawnCluster } from '../../support/services/cluster.ts'
@@ -36,6 +37,8 @@ describe('portcullis serve --processes', () => {
     expect(new Set(answering.map((line) => line.process))).to.deep.equal(new Set(serving(service)))
     const series = await scrape(service.errors)
     expect(series.get('portcullis_tenants{state="open"}')).to.equal(1)
+    const [, jobs = 'none'] = /label_values\((\w+)/.exec(projectFile('deploy/grafana-dashboard.json')) ?? []
+    expect([...series.keys()].join('\n'), 'the figure whose jobs the dashboard offers').to.include(jobs)
     expect(lines('generated a secret')).to.have.length(1)
     expect(service.errors.filter((line) => line.startsWith('Portcullis listens on'))).to.have.length(1)
   })
