@@ -300,7 +300,8 @@ describe('the files of /account', () => {
 describe('an installation without examples/browser', () => {
   it('has no /try, and logs that at the start', async () => {
     const folder = scratchFolder()
-    cpSync(join(projectRoot, 'dist'), join(folder, 'dist'), { recursive: true })
+    // A copy of the project for planted faults has a link in place of the folder.
+    cpSync(join(projectRoot, 'dist'), join(folder, 'dist'), { recursive: true, dereference: true })
     cpSync(join(projectRoot, 'package.json'), join(folder, 'package.json'))
     symlinkSync(join(projectRoot, 'node_modules'), join(folder, 'node_modules'))
     const env = environmentOf({ ...inMemory, PORTCULLIS_HTTP__PORT: '0' })

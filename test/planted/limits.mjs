@@ -268,4 +268,12 @@ export default [
     replacement: "[...new Set(['/', cookie.path])]",
     tests: ['test/http/cookie-scopes.test.ts'],
   },
+  {
+    title: 'pages on loopback behind a proxy that does not pass Host redirect to themselves',
+    file: 'src/adapters/http/pages/html-page.ts',
+    text: 'asked.port !== home.port || ',
+    replacement: '',
+    tests: ['test/browser/pages.full.test.ts'],
+    only: 'behind a proxy that does not pass Host',
+  },
 ]
