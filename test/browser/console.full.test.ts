@@ -200,6 +200,7 @@ describe('the console in a browser', () => {
     await page.click('#views a[href="#/state"]')
     await titled(en.state.title)
     await page.locator('.badge.good', { hasText: en.state.up }).waitFor()
+    expect(await page.getByText(en.state.tenant, { exact: true }).count()).to.equal(1)
     await watched.expectAccessible('the state')
     await page.click('#views a[href="#/deliveries"]')
     await titled(en.deliveries.title)

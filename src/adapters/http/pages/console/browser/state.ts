@@ -28,7 +28,7 @@ export async function showState(): Promise<void> {
       section(
         state.tenant,
         facts({
-          [state.tenant]: health.tenant,
+          [texts.person.id]: health.tenant,
           [state.undelivered]: counts,
           [state.tenants]: tenants && filled(state.tenantCounts, strings(tenants)),
         }),

@@ -171,7 +171,7 @@ export const de: Texts = {
   ask: {
     cancel: 'Abbrechen',
     deactivate:
-      '{email} sperren? Alle Anmeldungen enden. Keine gelingt, bis jemand das Konto aktiviert, oder bis zu der Zeit, die Sie angeben.',
+      '{email} sperren? Alle Anmeldungen enden. Niemand kann sich in dem Konto anmelden, bis es jemand aktiviert, oder bis zu der Zeit, die Sie angeben.',
     redeactivate:
       '{email} aus einem anderen Grund oder bis zu einer anderen Zeit sperren? Ohne Zeit hat die Sperre kein Ende.',
     reason: 'Grund, für Superuser',

@@ -174,7 +174,7 @@ export const en = {
   ask: {
     cancel: 'Cancel',
     deactivate:
-      'Deactivate {email}? All logins end. None works until somebody activates the account, or until the time that you give.',
+      'Deactivate {email}? All logins end. Nobody can log in to the account until somebody activates it, or until the time that you give.',
     redeactivate: 'Deactivate {email} for another reason or until another time? Without a time, it has no end.',
     reason: 'Reason, for superusers',
     until: 'Until, in the time zone {zone} (then the account is active again)',
