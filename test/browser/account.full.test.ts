@@ -44,6 +44,7 @@ const languages = {
 const sessionTexts = {
   'en-GB': {
     exporting: 'Download my data',
+    data: 'Your data',
     end: 'End Unknown browser',
     now: 'active now',
     used: 'last active 2 h ago',
@@ -52,6 +53,7 @@ const sessionTexts = {
   },
   'de-AT': {
     exporting: 'Meine Daten herunterladen',
+    data: 'Ihre Daten',
     end: 'Unbekannter Browser beenden',
     now: 'jetzt aktiv',
     used: 'zuletzt aktiv vor 2 h',
@@ -314,7 +316,7 @@ describe('the pages at /account in a browser', () => {
     })
   })
 
-  for (const [locale, { end, exporting, now, signedOut, thisBrowser, used }] of Object.entries(sessionTexts)) {
+  for (const [locale, { data, end, exporting, now, signedOut, thisBrowser, used }] of Object.entries(sessionTexts)) {
     it(`show where the user is signed in, and end the other sessions (${locale})`, async () => {
       const email = `joan-${locale.toLowerCase()}@example.com`
       await openBrowser(locale)
@@ -322,7 +324,7 @@ describe('the pages at /account in a browser', () => {
       await says('#sessions li', thisBrowser)
       await says('#sessions li', now)
       const download = page.waitForEvent('download')
-      await page.getByRole('button', { name: exporting }).click()
+      await page.getByRole('region', { name: data }).getByRole('button', { name: exporting }).click()
       const file = await download
       expect(file.suggestedFilename()).to.equal('account.json')
       expect(JSON.parse(readFileSync(await file.path(), 'utf8'))).to.include({ email })

@@ -12,6 +12,9 @@ const texts = {
   'en-GB': {
     step: 'One more step',
     none: 'None',
+    add: 'Add',
+    change: 'Change',
+    appAgain: 'add the app once more',
     app: 'Authenticator app',
     wrong: 'This code is wrong',
     wrongRecovery: 'This recovery code is wrong',
@@ -27,6 +30,9 @@ const texts = {
   'de-AT': {
     step: 'Noch ein Schritt',
     none: 'Keiner',
+    add: 'Hinzufügen',
+    change: 'Ändern',
+    appAgain: 'fügen Sie die App noch einmal hinzu',
     app: 'Authenticator-App',
     wrong: 'Dieser Code ist falsch',
     wrongRecovery: 'Dieser Wiederherstellungscode ist falsch',
@@ -87,8 +93,8 @@ describe('the pages for a second factor in a browser', () => {
     ['en-GB', 1280, 'light'],
     ['de-AT', 360, 'dark'],
   ] as const) {
-    const { step, none, app, wrong, wrongRecovery, ended, operator, copy, copied, once, save, print, kept } =
-      texts[locale]
+    const { step, none, add, change, app, appAgain, wrong, wrongRecovery, ended, operator } = texts[locale]
+    const { copy, copied, once, save, print, kept } = texts[locale]
     it(`add an authenticator app, ask for its code, and take a recovery code (${locale}, ${width})`, async () => {
       const email = `ada.${locale.toLowerCase()}.${width}@example.com`
       await register(service.url, email)
@@ -96,6 +102,7 @@ describe('the pages for a second factor in a browser', () => {
       page = watched.page
       await signIn(email)
       await says('#factor-state', none)
+      await says('a[data-page-name=factors]', add)
       const tab = await page.context().newPage()
       await tab.goto(page.url())
       await page.click('a[data-page-name=factors]')
@@ -104,6 +111,9 @@ describe('the pages for a second factor in a browser', () => {
       await watched.expectAccessible('/account/factors')
       const secret = await secretOnPage()
       expect(secret).to.match(/^[A-Z2-7]{32}$/)
+      await page.fill('#code', '12345')
+      await page.keyboard.press('Enter')
+      await says('#code-fault', appAgain)
       await page.fill('#code', codeOf(secret, now()))
       await page.keyboard.press('Enter')
       await page.locator('.codes li').nth(9).waitFor()
@@ -128,6 +138,7 @@ describe('the pages for a second factor in a browser', () => {
       await page.emulateMedia({ media: 'screen' })
       await page.getByRole('link', { name: kept }).click()
       await says('#factor-state', app)
+      await says('a[data-page-name=factors]', change)
       await tab.reload()
       await tab.locator('#factor-state', { hasText: app }).waitFor() // it has the new cookie, too
       await tab.close()

@@ -205,6 +205,29 @@ describe('mail as a handler', () => {
       .and.not.contain('the people who run')
   })
 
+  it('names one place that can remove a factor of a stranger', async () => {
+    const call = (language: string) => ({
+      ...updated({ factorAdded: 'totp' }),
+      context: { ...context, languages: [language] },
+    })
+    const { own, sent } = handlers({ support: null })
+    const answered = handlers()
+    for (const language of ['en', 'de']) {
+      await own.call(call(language), 1)
+      await answered.own.call(call(language), 1)
+    }
+    for (const body of ['text', 'html'] as const) {
+      expect(sent[0]?.[body]).to.contain('so ask the operator of the service to remove it.')
+      expect(sent[1]?.[body]).to.contain('Bitten Sie also den Betreiber des Dienstes, ihn zu entfernen.')
+    }
+    expect(answered.sent[0]?.text)
+      .to.contain('so write to help@example.com to get it removed.')
+      .and.not.match(/operator|Then write/)
+    expect(answered.sent[1]?.text)
+      .to.contain('Schreiben Sie also an help@example.com, damit er entfernt wird.')
+      .and.not.match(/Betreiber|Schreiben Sie dann/)
+  })
+
   it('tells where and when somebody signed in by a new browser, as far as it is known', async () => {
     const { own, sent } = handlers()
     await own.call(aCall('new_sign_in', { traits }), 1)

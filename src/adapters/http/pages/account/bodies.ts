@@ -132,7 +132,7 @@ ${providers.map((one) => linkableRow(texts, one))}
 <p class="hint" id="everywhere-hint">${texts.account.everywhereHint}</p>
 <button type="button" id="everywhere" class="quiet" aria-describedby="everywhere-hint">${texts.account.everywhere}</button>
 </div>
-${allowsExport ? exportRow(texts) : null}
+${allowsExport ? exportSection(texts) : null}
 ${allowsDeletion ? deletionSection(texts) : null}
 </div>`,
   }),
@@ -236,7 +236,7 @@ function factorRow(texts: Texts): Html {
 <span id="factor-state"></span>
 <p class="fault" id="factor-reset"></p>
 </div>
-<a class="button quiet" href="#" data-page-name="factors" aria-label="${texts.factors.change}">${texts.account.change}</a>
+<a class="button quiet" href="#" data-page-name="factors" id="change-factor" aria-label="${texts.factors.change}">${texts.account.change}</a>
 </li>`
 }
 
@@ -329,11 +329,14 @@ function linkableRow({ script }: Texts, one: PageProvider): Html | null {
   return html`<li>${iconOf(one)}<div>${label}</div><button type="button" class="quiet" id="link-${name}" aria-label="${full}">${script.link}</button></li>`
 }
 
-function exportRow({ account }: Texts): Html {
-  return html`<div class="row">
+function exportSection({ account }: Texts): Html {
+  return html`<section aria-labelledby="export-heading">
+<h2 id="export-heading">${account.exportTitle}</h2>
+<div class="row">
 <p class="hint" id="export-hint">${account.exportHint}</p>
 <button type="button" id="export" class="quiet" aria-describedby="export-hint">${account.export}</button>
-</div>`
+</div>
+</section>`
 }
 
 function deletionSection({ deletion }: Texts): Html {

@@ -46,6 +46,7 @@ export const de: Texts = {
   },
   account: {
     export: 'Meine Daten herunterladen',
+    exportTitle: 'Ihre Daten',
     exportHint: 'Alles, was über Sie gespeichert ist, als Datei.',
     title: 'Ihr Konto',
     access: 'Anmeldung',
@@ -186,6 +187,10 @@ export const de: Texts = {
       'Die Wiederherstellungscodes gelten nicht mehr. Eine Anmeldung fragt nach keinem Code, es sei denn, dieser Dienst verlangt einen zweiten Faktor: Dann bittet sie Sie, einen neuen hinzuzufügen.',
     factorRequired: 'Ihr Konto braucht einen zweiten Faktor, bevor Sie weitermachen.',
     noFactor: 'Keiner',
+    addFactor: 'Hinzufügen',
+    addFactorLabel: 'Einen zweiten Faktor hinzufügen',
+    appCodeRefused:
+      'Dieser Code ist falsch. Bitte geben Sie den Code ein, den die App jetzt zeigt. Wenn das nicht hilft, prüfen Sie die Uhr Ihres Telefons, oder laden Sie diese Seite neu und fügen Sie die App noch einmal hinzu.',
     factorApp: 'Authenticator-App',
     titles: {
       code: 'Noch ein Schritt',

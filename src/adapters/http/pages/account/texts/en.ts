@@ -46,6 +46,7 @@ export const en = {
   },
   account: {
     export: 'Download my data',
+    exportTitle: 'Your data',
     exportHint: 'Everything that is stored about you, as a file.',
     title: 'Your account',
     access: 'Sign-in',
@@ -183,6 +184,10 @@ export const en = {
       'The recovery codes no longer work. A sign-in asks for no code, unless this service demands a second factor: then it asks you to add a new one.',
     factorRequired: 'Your account needs a second factor before you go on.',
     noFactor: 'None',
+    addFactor: 'Add',
+    addFactorLabel: 'Add a second factor',
+    appCodeRefused:
+      'This code is wrong. Please enter the code that the app shows now. If it does not help, check the clock of your telephone, or load this page again and add the app once more.',
     factorApp: 'Authenticator app',
     /** The titles of pages after their forms. */
     titles: {

@@ -25,6 +25,11 @@ async function showFactor(): Promise<void> {
       ...(totp === null ? [] : [texts.factorApp]),
       ...(passkeys.length === 0 ? [] : [filled(texts.passkeyCount, { count: String(passkeys.length) })]),
     ].join(', ') || texts.noFactor
+  if (totp === null && passkeys.length === 0) {
+    const link = byId('change-factor')
+    link.textContent = texts.addFactor
+    link.setAttribute('aria-label', texts.addFactorLabel)
+  }
   if (resetAt !== null) byId('factor-reset').textContent = filled(texts.factorGoesAt, { time: dateOf(resetAt) })
 }
 

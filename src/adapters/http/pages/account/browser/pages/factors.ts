@@ -4,7 +4,7 @@ import { asUser, attempt, finish, onClick, onSecondClick, onSubmit, signOutOnCli
 import { byId, data, element, filled, open, pageUrl, retitle, returnTo, say, texts, wayText } from '../page.ts'
 import { addPasskey, hasPasskeys, passkeyRow, removePasskey, renamePasskey } from '../passkeys.ts'
 import { codeList } from '../recovery-codes.ts'
-import { codeOf, request } from '../requests.ts'
+import { codeOf, Problem, request } from '../requests.ts'
 import { dateOf } from '../times.ts'
 import { forgetToken, leaveOnlyWayOn, linkToken } from '../token.ts'
 
@@ -18,7 +18,10 @@ const token = linkToken()
 onSubmit(({ code = '' }) =>
   asUserWithFactor(async () => {
     const json = { setup, code: typedCode(code) }
-    const codes = await request<Codes>('POST', `${path}/totp/confirm`, { json })
+    const codes = await request<Codes>('POST', `${path}/totp/confirm`, { json }).catch((problem: unknown) => {
+      // The message for all other codes advises to sign in again.
+      throw codeOf(problem) === 'SECOND_FACTOR_REFUSED' ? new Problem('', '', { code: texts.appCodeRefused }) : problem
+    })
     if (codes.recovery_codes.length > 0) showCodes(codes, texts.titles.factorAdded, texts.codeIsUsed)
     else finish(texts.titles.factorAdded, texts.factorBeside, wayBack())
   }),
