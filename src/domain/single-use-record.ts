@@ -1,5 +1,5 @@
 /**
- * A record that works once: a journey to a provider, a code of an app, a challenge. Stores read none of its content. With it, a
+ * A record that works once: a code of an app, or a challenge. Stores read none of its content. With it, a
  * reader of the store could use a stolen code.
  */
 export interface SingleUseRecord {

@@ -93,9 +93,9 @@ export function anAccount(fields: Partial<OAuthAccount> = {}): OAuthAccount {
 
 export function aSingleUseRecord(fields: Partial<SingleUseRecord> = {}): SingleUseRecord {
   return {
-    key: `journey:${digest()}`,
+    key: `app-code:${digest()}`,
     sealed: digest(),
-    share: `journeys:${digest()}`,
+    share: `single-use:${digest()}`,
     expiresAt: new Date(Date.now() + 600_000),
     ...fields,
   }

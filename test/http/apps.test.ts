@@ -506,7 +506,7 @@ describe('the sign-in for apps', () => {
   })
 
   it('goes on, however many codes were used', async () => {
-    const env = { PORTCULLIS_STORES__USERS__KIND: 'memory', PORTCULLIS_SECURITY__MAX_OPEN_JOURNEYS: '4' }
+    const env = { PORTCULLIS_STORES__USERS__KIND: 'memory', PORTCULLIS_SECURITY__MAX_SINGLE_USE_RECORDS: '8' }
     const small = await startTestService(env, { files: { 'portcullis.config.json': settings } })
     try {
       const person = await register(small.url, anAddress())

@@ -1,5 +1,4 @@
 // The sign-in for apps through a provider, for tenants below paths of their own.
-import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import { decodeJwt } from 'jose'
 import { call } from '../support/http/client.ts'
@@ -65,25 +64,6 @@ describe('the sign-in for apps through a provider, below the path of a tenant', 
     const me = await call(url, 'GET', '/users/me', { bearer: token })
     expect(me.body).to.include({ email: 'ada@example.com' })
     expect((await call(other, 'GET', '/users/me', { bearer: token })).status).to.equal(401)
-  })
-
-  it('keeps a code, and the memory of its use, from the callback of a provider', async () => {
-    const url = service.urlOf('acme')
-    const email = 'grace@example.com'
-    /** The text whose SHA-256 would be the key of the code in the store, if the kind of the record did not begin it. */
-    const asState = (
-      kind: 'app-code' | 'used-app-code',
-      code: string,
-      { client_id, redirect_uri, verifier }: AppRequest,
-    ) =>
-      JSON.stringify([kind, code, client_id, redirect_uri, createHash('sha256').update(verifier).digest('base64url')])
-    const request = appRequest('web', 'https://web.example/cb')
-    const code = (await travel(url, request, email)).searchParams.get('code') ?? ''
-    await new Browser(url).comeBack(acme, { state: asState('app-code', code, request), code: 'x' })
-    const token = tokenOf(await redeem(url, code, request))
-    await new Browser(url).comeBack(acme, { state: asState('used-app-code', code, request), code: 'x' })
-    expect((await redeem(url, code, request)).status).to.equal(400)
-    expect((await call(url, 'GET', '/users/me', { bearer: token })).status).to.equal(401)
   })
 
   it('has the addresses of the tenant in its description', async () => {

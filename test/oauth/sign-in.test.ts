@@ -82,7 +82,6 @@ describe('signing in through a provider', () => {
         const cookie = answer.headers.get('Set-Cookie')?.split(';')[0]?.split('=')[1]
         return [searchParams.get('state'), searchParams.get('code_challenge'), cookie]
       })
-      expect(values.every((value) => value?.length === 43)).to.equal(true)
       expect(new Set(values).size).to.equal(150)
     })
 
@@ -107,7 +106,7 @@ describe('signing in through a provider', () => {
       expect(others).to.deep.equal([])
       const [pair = '', ...attributes] = cookie.split('; ')
       const state = urlOf(answer).searchParams.get('state') ?? ''
-      expect(pair).to.match(/^__Host-oauth-[\w-]{16}=[\w-]{43}$/)
+      expect(pair).to.match(/^__Host-oauth-[\w-]{16}=[\w-]{100,700}$/)
       expect(cookie, 'the state itself').to.not.include(state)
       const expected = ['Path=/', 'Max-Age=600', 'HttpOnly', 'Secure', 'SameSite=Lax']
       expect(attributes.sort()).to.deep.equal(expected.sort())
@@ -134,14 +133,14 @@ describe('signing in through a provider', () => {
       }
     })
 
-    it('keeps the cookies of at most eight journeys, which all tenants of the host share', async () => {
+    it('forgets the oldest journeys of the browser if it has too many, those of other tenants of the host, too', async () => {
       const visitor = browser()
       const tenant = `__Host-oauth-${'x'.repeat(16)}`
-      visitor.jar.set(tenant, 'y'.repeat(43))
-      for (let journey = 1; journey <= 7; journey += 1) await visitor.begin(acme)
-      expect([...visitor.jar.keys()].filter((name) => name.includes('oauth'))).to.have.length(8)
-      await visitor.begin(acme)
-      expect([...visitor.jar.keys()].filter((name) => name.includes('oauth'))).to.have.length(1)
+      visitor.jar.set(tenant, 'y'.repeat(400))
+      for (let journey = 1; journey <= 4; journey += 1) await visitor.begin(acme)
+      expect([...visitor.jar.keys()].filter((name) => name.includes('oauth'))).to.have.length(5)
+      for (let journey = 1; journey <= 4; journey += 1) await visitor.begin(acme)
+      expect(visitor.jar.has(tenant)).to.equal(false)
     })
   })
 
@@ -183,27 +182,6 @@ describe('signing in through a provider', () => {
         expect((await browser().travel(strict, aPerson())).status).to.equal(200)
       }
     })
-  })
-
-  it('gets 503 while too many journeys are open, but open journeys can still end in a login', async () => {
-    const bounded = await startTestService({
-      PORTCULLIS_STORES__USERS__KIND: 'memory',
-      PORTCULLIS_SECURITY__MAX_OPEN_JOURNEYS: '2',
-      ...acme.env(),
-    })
-    try {
-      const visitor = new Browser(bounded.url)
-      const first = await visitor.begin(acme)
-      await visitor.begin(acme)
-      const refusal = await new Browser(bounded.url).get('/auth/acme/authorize')
-      expect(refusal.status).to.equal(503)
-      expect(refusal.headers.get('retry-after')).to.equal('5')
-      expect(refusal.headers.getSetCookie()).to.deep.equal([])
-      expect((await visitor.comeBack(acme, acme.approve(first, aPerson()))).status).to.equal(200)
-      expect((await new Browser(bounded.url).get('/auth/acme/authorize')).status).to.equal(200)
-    } finally {
-      await bounded.stop()
-    }
   })
 
   describe('for the second time', () => {

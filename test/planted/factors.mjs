@@ -221,14 +221,6 @@ export default [
     only: 'take each answer once',
   },
   {
-    title: 'anybody can fill the places of users who log in with two factors',
-    file: challenges,
-    text: 'places: 2',
-    replacement: 'places: 1',
-    tests: ['test/application/oauth/start-oauth.test.ts'],
-    only: 'a place for users',
-  },
-  {
     title: 'a reset takes the factor that was added after it began',
     file: 'src/application/factors/recovery-codes.ts',
     text: '...added, resetAt: null,',

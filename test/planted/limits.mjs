@@ -166,11 +166,11 @@ export default [
     tests: ['test/application/limits/counted-limits.test.ts'],
   },
   {
-    title: 'one /48 opens every journey',
+    title: 'one /48 opens every record that works once',
     file: 'src/application/single-use/open-share.ts',
-    text: 'const part = 1 / 4',
+    text: 'const part = 1 / 8',
     replacement: 'const part = 1',
-    tests: ['test/application/oauth/start-oauth.test.ts'],
+    tests: ['test/application/single-use/open-share.test.ts'],
   },
   {
     title: 'all users of an unnamed proxy on this machine are one client',

@@ -1,22 +1,39 @@
 // Faults in signing in through providers. See scripts/planted-faults.mjs.
 
+const journey = 'src/application/oauth/journey.ts'
+const journeys = ['test/application/oauth/journey.test.ts']
+
 export default [
   {
-    title: 'a callback is accepted in a browser without the cookie',
-    file: 'src/application/oauth/redeem-return.ts',
-    text: `browser !== null &&
-    keyRing.digest(browser) === begun.browserDigest`,
-    replacement: '(browser === null || keyRing.digest(browser) === begun.browserDigest)',
-    tests: ['test/oauth/attacks.full.test.ts'],
-    only: 'a state kept on SQLite is',
+    title: 'a callback is accepted with the cookie of another journey',
+    file: journey,
+    text: 'keyRing.digest(state)',
+    replacement: 'keyRing.digest(typeof state)',
+    tests: journeys,
+    only: 'is refused',
   },
   {
-    title: 'a callback is accepted with the cookie of another journey',
-    file: 'src/application/oauth/redeem-return.ts',
-    text: 'keyRing.digest(browser) === begun.browserDigest',
-    replacement: 'true',
-    tests: ['test/oauth/attacks.full.test.ts'],
-    only: 'a state kept on SQLite is',
+    title: 'two callbacks of one journey are answered',
+    file: journey,
+    text: '(await expiringMarks.claim(key, new Date(begun.until)))',
+    replacement: '(await expiringMarks.claim(key, new Date(begun.until))) || true',
+    tests: journeys,
+    only: 'ends once',
+  },
+  {
+    title: 'a journey has no end',
+    file: journey,
+    text: 'begun.until <= clock().getTime()',
+    replacement: 'begun.until <= 0',
+    tests: journeys,
+    only: 'ends after',
+  },
+  {
+    title: 'a browser keeps every journey in its headers',
+    file: 'src/adapters/http/oauth/journey-cookies.ts',
+    text: 'return bytes > mostBytes',
+    replacement: 'return bytes > 1e6',
+    tests: ['test/oauth/return-to.full.test.ts'],
   },
   {
     title: 'pages of other sites begin journeys',
@@ -37,10 +54,9 @@ export default [
   {
     title: 'a state for signing in links an account',
     file: 'src/application/oauth/redeem-return.ts',
-    text: `begun.flow === (by === null ? 'login' : 'link') &&
-    begun.userId === (by?.user.id ?? null) &&
-    begun.credentialId === (by?.credential.id ?? null) &&`,
-    replacement: '',
+    text: `begun.userId === (by?.user.id ?? null) &&
+    begun.credentialId === (by?.credential.id ?? null)`,
+    replacement: 'begun.userId !== undefined',
     tests: ['test/oauth/attacks.full.test.ts'],
     only: 'a state kept on SQLite is',
   },
@@ -48,8 +64,8 @@ export default [
     title: 'a state of one user links to another user',
     file: 'src/application/oauth/redeem-return.ts',
     text: `begun.userId === (by?.user.id ?? null) &&
-    begun.credentialId === (by?.credential.id ?? null) &&`,
-    replacement: '',
+    begun.credentialId === (by?.credential.id ?? null)`,
+    replacement: '(begun.userId === null) === (by === null)',
     tests: ['test/oauth/attacks.full.test.ts'],
     only: 'a state kept on SQLite is',
   },

@@ -12,7 +12,6 @@ type KeyPurpose =
   | 'token requests'
   | 'counters'
   | 'seal'
-  | 'journeys'
   | 'app codes'
   | 'jwt'
   | 'provider tokens'

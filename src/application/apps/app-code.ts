@@ -37,16 +37,16 @@ interface FirstUse extends Omit<Credential, 'userId' | 'provedAt' | 'expiresAt'>
 }
 
 /** Goes to the first use. RFC 6749 section 4.1.2 recommends at most 600 seconds. */
-export const codes = new SingleUseKind<CodeLogin>('app-code', { places: 2, seconds: 60 })
+export const codes = new SingleUseKind<CodeLogin>('app-code', { seconds: 60 })
 
 /** Goes to whichever comes second: another use, or the end of the first, which may be a minute later than the end of the code. */
-export const unusedCodes = new SingleUseKind<object>('unused-app-code', { places: 2, seconds: 120 })
+export const unusedCodes = new SingleUseKind<object>('unused-app-code', { seconds: 120 })
 
 /**
- * Says what the first use gave. A second use after this time is refused like an unknown code. While half of the store is in use, a
+ * Says what the first use gave. A second use after this time is refused like an unknown code. While a quarter of the places is in use, a
  * second use ends nothing. Otherwise used codes would leave no place for new ones.
  */
-export const usedCodes = new SingleUseKind<FirstUse>('used-app-code', { places: 1 / 2, seconds: 300 })
+export const usedCodes = new SingleUseKind<FirstUse>('used-app-code', { seconds: 300, part: 1 / 4 })
 
 /** A wrong verifier, another app or another address finds nothing: it neither redeems the code nor uses it up. */
 export const foundBy = (bound: BoundCode) => [bound.code, bound.app, bound.redirectUri, bound.challenge]

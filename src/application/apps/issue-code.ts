@@ -13,7 +13,7 @@ export class IssueCode {
   }
 
   /**
-   * Throws `LimitReached` or `Unavailable` if too many codes and journeys are open.
+   * Throws `LimitReached` or `Unavailable` if too many codes and challenges are open.
    *
    * @param input.by the login that proves the user. The credential for the code has the time of its proof.
    */

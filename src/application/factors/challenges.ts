@@ -24,8 +24,7 @@ interface Sealed extends Waiting {
 /** A challenge that one request holds. Nobody else can answer it meanwhile. */
 export type HeldChallenge = Taken<Sealed>
 
-/** Users who have shown a first factor have twice the places of journeys, so that nobody else can fill theirs. */
-const kind = new SingleUseKind<Sealed>('second-factor', { places: 2, seconds: 300 })
+const kind = new SingleUseKind<Sealed>('second-factor', { seconds: 300 })
 const mostTries = 5
 
 /** The methods that can answer a challenge for the user, the usual one first. */

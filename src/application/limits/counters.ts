@@ -42,8 +42,8 @@ export const windows = {
 
 export type CounterName = keyof typeof windows
 
-/** The names of the limits that requests can reach, also that of open journeys. */
-export const limitNames: readonly string[] = [...Object.keys(windows), 'maxOpenJourneys']
+/** The names of the limits that requests can reach, also that of records that work once. */
+export const limitNames: readonly string[] = [...Object.keys(windows), 'maxSingleUseRecords']
 
 export interface Counter {
   readonly name: CounterName

@@ -1,18 +1,13 @@
 import type { UserId } from '../../domain/ids.ts'
-import { openSeconds } from '../single-use/open-share.ts'
-import { SingleUseKind } from '../single-use/single-use-kind.ts'
-
-export type OAuthFlow = 'login' | 'link'
+import type { KeyRing } from '../ports/key-ring.ts'
+import type { ExpiringMarks } from '../ports/stores/expiring-marks.ts'
 
 /**
- * A journey to a provider and back. It is removed before the code is exchanged, so it works once. Only the browser that
- * began it may end it (CVE-2025-68481), at the same provider, for the same flow and user.
+ * A journey to a provider and back. Anybody may begin one, so an open one takes no place in the store: it is sealed for the browser
+ * that began it. Only this browser may end it (CVE-2025-68481), once, at the same provider, for the same user.
  */
 export interface Journey {
-  /** SHA-256 of the random value that only the browser has. */
-  readonly browserDigest: string
   readonly provider: string
-  readonly flow: OAuthFlow
   /** The user who links an account; `null` for a login. */
   readonly userId: UserId | null
   /** The credential that began the link. Only this credential may end it. `null` for a login. */
@@ -26,8 +21,34 @@ export interface Journey {
   readonly returnTo: string | null
 }
 
-export const journeys = new SingleUseKind<Journey>('journey', {
-  places: 1,
-  seconds: openSeconds,
-  ifFull: 'too many open OAuth journeys',
-})
+interface Begun extends Journey {
+  /** Milliseconds since 1970. */
+  readonly until: number
+}
+
+export interface JourneyNeeds {
+  keyRing: Pick<KeyRing, 'digest' | 'sealRecord' | 'unsealRecord'>
+  readonly clock: () => Date
+}
+
+export const journeySeconds = 600
+
+export function sealJourney({ keyRing, clock }: JourneyNeeds, state: string, journey: Journey): string {
+  const begun: Begun = { ...journey, until: clock().getTime() + journeySeconds * 1000 }
+  return keyRing.sealRecord(begun, keyOf(keyRing, state))
+}
+
+/** One of any number of concurrent callers gets a journey. `'unknown'`: it is used, or none of this state. */
+export async function useJourney(
+  { keyRing, clock, expiringMarks }: JourneyNeeds & { expiringMarks: Pick<ExpiringMarks, 'claim'> },
+  state: string,
+  sealed: string,
+): Promise<Journey | 'unknown' | 'expired'> {
+  const key = keyOf(keyRing, state)
+  const begun = keyRing.unsealRecord(sealed, key) as Begun | null // safe: `sealJourney` sealed it
+  if (begun === null) return 'unknown'
+  if (begun.until <= clock().getTime()) return 'expired'
+  return (await expiringMarks.claim(key, new Date(begun.until))) ? begun : 'unknown'
+}
+
+const keyOf = (keyRing: Pick<KeyRing, 'digest'>, state: string): string => `journey:${keyRing.digest(state)}`

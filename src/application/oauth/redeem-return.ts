@@ -1,13 +1,10 @@
 import type { OAuthIdentity } from '../../domain/oauth-account.ts'
 import { Refusal } from '../../domain/refusal.ts'
-import type { KeyRing } from '../ports/key-ring.ts'
 import type { CallbackParameters, OAuthProvider } from '../ports/oauth-provider.ts'
 import { CodeRefused, ProviderFailed } from '../ports/oauth-provider.ts'
-import type { Limiter } from '../ports/stores/limiter.ts'
-import type { SingleUseRecords } from '../ports/stores/single-use-records.ts'
+import type { ExpiringMarks } from '../ports/stores/expiring-marks.ts'
 import type { Authenticated } from '../sign-in/authenticate.ts'
-import type { Taken } from '../single-use/single-use-kind.ts'
-import { type Journey, journeys } from './journey.ts'
+import { type Journey, type JourneyNeeds, useJourney } from './journey.ts'
 
 /** The answer of a provider to an authorization request. A field is `null` if it is missing or repeated. */
 export interface AuthorizationResponse {
@@ -23,8 +20,8 @@ export interface AuthorizationResponse {
 /** The place where the answer arrived. It must be the place where the journey began. */
 export interface Arrival {
   readonly provider: OAuthProvider
-  /** The random value that this browser has for a state, `null` for none. */
-  readonly browserOf: (state: string) => string | null
+  /** The sealed journey that this browser has for a state, `null` for none. */
+  readonly journeyOf: (state: string) => string | null
   /** Called when the journey began in this browser, with the page to return to, also if the provider refused. */
   readonly recognised: (returnTo: string | null) => void
 }
@@ -38,16 +35,13 @@ export class UnknownState extends Refusal {
   }
 }
 
-export interface ReturnNeeds {
-  singleUseRecords: SingleUseRecords
-  limiter: Limiter
-  keyRing: KeyRing
-  readonly clock: () => Date
+export interface ReturnNeeds extends JourneyNeeds {
+  expiringMarks: Pick<ExpiringMarks, 'claim'>
 }
 
 /**
- * Exchanges the code for the account at the provider. It uses up the state first, whatever the answer says. Browser,
- * provider, flow and credential must be the same as at the beginning of the journey.
+ * Exchanges the code for the account at the provider. It uses up the journey first, whatever the answer says. Browser,
+ * provider, user and credential must be the same as at the beginning of the journey.
  *
  * @param by the user who links an account; `null` for a login
  */
@@ -58,15 +52,15 @@ export async function identityOf(
   by: Authenticated | null,
 ): Promise<OAuthIdentity> {
   const { code, state, error, iss, all } = response
-  const begun = state === null ? null : await journeys.use(needs, [state])
-  const isOurs = state !== null && begun !== null && isSame(needs, begun, state, arrival, by)
-  if (isOurs) arrival.recognised(begun.content.returnTo)
+  const sealed = state === null ? null : arrival.journeyOf(state)
+  const journey = state === null || sealed === null ? 'unknown' : await useJourney(needs, state, sealed)
+  const isOurs = typeof journey === 'object' && isSame(journey, arrival, by)
+  if (isOurs) arrival.recognised(journey.returnTo)
   if (error !== null || code === null) throw new Refusal('OAUTH_CODE_REFUSED')
-  if (begun === null) throw new UnknownState(false)
-  if (begun.expiresAt <= needs.clock()) throw new UnknownState(true)
+  if (state === null || typeof journey === 'string') throw new UnknownState(journey === 'expired')
   if (!isOurs) throw new Refusal('OAUTH_INVALID_STATE')
   try {
-    return await arrival.provider.identify({ code, state, iss, all }, begun.content)
+    return await arrival.provider.identify({ code, state, iss, all }, journey)
   } catch (thrown) {
     if (thrown instanceof CodeRefused) throw new Refusal('OAUTH_CODE_REFUSED', null, { cause: thrown })
     if (thrown instanceof ProviderFailed) throw new Refusal('OAUTH_PROVIDER_ERROR', null, { cause: thrown })
@@ -74,21 +68,10 @@ export async function identityOf(
   }
 }
 
-function isSame(
-  { keyRing, clock }: ReturnNeeds,
-  { content: begun, expiresAt }: Taken<Journey>,
-  state: string,
-  { provider, browserOf }: Arrival,
-  by: Authenticated | null,
-): boolean {
-  const browser = browserOf(state)
+function isSame(begun: Journey, { provider }: Arrival, by: Authenticated | null): boolean {
   return (
-    browser !== null &&
-    keyRing.digest(browser) === begun.browserDigest && // no constant-time comparison: both are digests of random values
     begun.provider === provider.name &&
-    begun.flow === (by === null ? 'login' : 'link') &&
     begun.userId === (by?.user.id ?? null) &&
-    begun.credentialId === (by?.credential.id ?? null) &&
-    expiresAt > clock()
+    begun.credentialId === (by?.credential.id ?? null)
   )
 }

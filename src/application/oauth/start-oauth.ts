@@ -3,15 +3,16 @@ import { type OAuthProvider, ProviderFailed } from '../ports/oauth-provider.ts'
 import { requireRight } from '../rights.ts'
 import type { Authenticated } from '../sign-in/authenticate.ts'
 import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
-import type { SingleUseNeeds } from '../single-use/single-use-kind.ts'
-import { journeys } from './journey.ts'
+import { type JourneyNeeds, sealJourney } from './journey.ts'
 
-interface Needs extends FreshLoginNeeds, SingleUseNeeds {}
+interface Needs extends FreshLoginNeeds, JourneyNeeds {
+  /** 43 characters, 256 random bits. */
+  newToken: () => string
+}
 
 /**
- * Begins a journey to a provider. Each journey has its own state and verifier, so two tabs both work. Anybody may begin
- * journeys, so their number is limited, also for each client: otherwise they could fill the store, which also holds the
- * sessions. A link needs a fresh login at the beginning of the journey, not at its end.
+ * Begins a journey to a provider. Each journey has its own state and verifier, so two tabs both work. A link needs a fresh login at the
+ * beginning of the journey, not at its end.
  */
 export class StartOAuth {
   readonly #needs: Needs
@@ -28,16 +29,14 @@ export class StartOAuth {
     redirectUri: string
     /** The page to redirect to at the end, already checked; `null` for none. */
     returnTo: string | null
-    /** `null` if unknown. */
-    client?: string | null
-  }): Promise<{ authorizationUrl: string; state: string; browser: string }> {
-    const { keyRing, newToken } = this.#needs
-    const { provider, by, redirectUri, returnTo, client = null } = input
+  }): Promise<{ authorizationUrl: string; state: string; sealedJourney: string }> {
+    const { newToken } = this.#needs
+    const { provider, by, redirectUri, returnTo } = input
     if (by !== null) requireRight(this.#needs, by, 'change_access', by.user)
     const scopes = input.scopes ?? provider.scopes
     if (!scopes.every((scope) => provider.scopes.includes(scope))) throw new Refusal('OAUTH_SCOPE_NOT_ALLOWED')
 
-    const [state, browser, codeVerifier, nonce] = [newToken(), newToken(), newToken(), newToken()]
+    const [state, codeVerifier, nonce] = [newToken(), newToken(), newToken()]
     const secrets = { codeVerifier, nonce }
     const authorizationUrl = await provider
       .authorizationUrl({ ...secrets, redirectUri, state, scopes })
@@ -49,13 +48,10 @@ export class StartOAuth {
       ...secrets,
       redirectUri,
       returnTo,
-      browserDigest: keyRing.digest(browser),
       provider: provider.name,
-      flow: by === null ? 'login' : 'link',
       userId: by?.user.id ?? null,
       credentialId: by?.credential.id ?? null,
-    } as const
-    await journeys.open(this.#needs, [state], journey, client)
-    return { authorizationUrl, state, browser }
+    }
+    return { authorizationUrl, state, sealedJourney: sealJourney(this.#needs, state, journey) }
   }
 }

@@ -11,7 +11,7 @@ interface Content {
   readonly handle: string
 }
 
-const kind = new SingleUseKind<Content>('passkey', { places: 2, seconds: 300 })
+const kind = new SingleUseKind<Content>('passkey', { seconds: 300 })
 const foundBy = (challenge: string, { userId, sid }: Enrolment) => [challenge, userId, sid]
 
 /** The challenges for new passkeys. Each works once. */

@@ -6,14 +6,14 @@ import type { Limiter } from '../ports/stores/limiter.ts'
 interface Needs {
   limiter: Limiter
   keyRing: Pick<KeyRing, 'counterKey'>
-  maxOpenJourneys: number
+  maxSingleUseRecords: number
 }
 
-/** The longest lifetime of a record that works once, and that of the counters of open ones. */
-export const openSeconds = 600
+/** The longest lifetime of a record that works once. */
+const openSeconds = 300
 
-/** The part of `maxOpenJourneys` that one IPv4 address or IPv6 /48 may have open. */
-const part = 1 / 4
+/** The part of `maxSingleUseRecords` that one IPv4 address or IPv6 /48 may have open. */
+const part = 1 / 8
 
 /**
  * Counts an open record of a client, so that no network of clients can fill the store. Throws `LimitReached` if its share is
@@ -25,11 +25,11 @@ const part = 1 / 4
 export async function takeShare(needs: Needs, client: string | null): Promise<string | null> {
   if (client === null) return null
   const network = largestNetworkOf(client)
-  const counter = `journeys:${needs.keyRing.counterKey(network)}`
+  const counter = `single-use:${needs.keyRing.counterKey(network)}`
   const { points, expiresIn } = await needs.limiter.add(counter, 1, openSeconds)
-  if (points <= Math.ceil(needs.maxOpenJourneys * part)) return counter
+  if (points <= Math.ceil(needs.maxSingleUseRecords * part)) return counter
   await giveBackShare(needs, counter)
-  throw new LimitReached('security.maxOpenJourneys', expiresIn / 1000, network)
+  throw new LimitReached('security.maxSingleUseRecords', expiresIn / 1000, network)
 }
 
 export async function giveBackShare({ limiter }: Pick<Needs, 'limiter'>, counter: string | null): Promise<void> {

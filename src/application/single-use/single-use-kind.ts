@@ -12,7 +12,7 @@ export interface SingleUseNeeds {
   /** 43 characters, 256 random bits. */
   newToken: () => string
   limiter: Limiter
-  maxOpenJourneys: number
+  maxSingleUseRecords: number
   readonly clock: () => Date
 }
 
@@ -24,16 +24,14 @@ export interface Taken<Content extends object> extends Omit<SingleUseRecord, 'se
 /** One kind of records that work once. Its name begins the keys, so that no text finds a record of another kind. */
 export class SingleUseKind<Content extends object> {
   readonly #name: string
-  readonly #places: number
   readonly #seconds: number
-  readonly #ifFull: string
+  readonly #part: number
 
-  /** @param kind.places is times `maxOpenJourneys`. A record is stored while there are fewer, of all kinds together. */
-  constructor(name: string, kind: { places: number; seconds: number; ifFull?: string }) {
+  /** @param kind.part of `maxSingleUseRecords`: a record is stored while there are fewer, of all kinds together */
+  constructor(name: string, { seconds, part = 1 }: { seconds: number; part?: number }) {
     this.#name = name
-    this.#places = kind.places
-    this.#seconds = kind.seconds
-    this.#ifFull = kind.ifFull ?? 'too many open OAuth journeys, codes and challenges'
+    this.#seconds = seconds
+    this.#part = part
   }
 
   /**
@@ -48,7 +46,7 @@ export class SingleUseKind<Content extends object> {
   }
 
   async put(
-    needs: Pick<SingleUseNeeds, 'singleUseRecords' | 'keyRing' | 'maxOpenJourneys' | 'clock'>,
+    needs: Pick<SingleUseNeeds, 'singleUseRecords' | 'keyRing' | 'maxSingleUseRecords' | 'clock'>,
     foundBy: readonly unknown[],
     content: Content,
     share: string | null,
@@ -59,7 +57,7 @@ export class SingleUseKind<Content extends object> {
 
   /** Lets it be taken again, until its former end. Throws `Unavailable` if the store has no free place. */
   async giveBack(
-    needs: Pick<SingleUseNeeds, 'singleUseRecords' | 'keyRing' | 'maxOpenJourneys'>,
+    needs: Pick<SingleUseNeeds, 'singleUseRecords' | 'keyRing' | 'maxSingleUseRecords'>,
     taken: Taken<Content>,
   ): Promise<void> {
     if ((await this.#store(needs, taken)) === 'full') this.#throwFull()
@@ -88,11 +86,11 @@ export class SingleUseKind<Content extends object> {
   }
 
   async #store(
-    { singleUseRecords, keyRing, maxOpenJourneys }: Parameters<typeof this.giveBack>[0],
+    { singleUseRecords, keyRing, maxSingleUseRecords }: Parameters<typeof this.giveBack>[0],
     { key, content, share, expiresAt }: Taken<Content>,
   ): Promise<'stored' | 'full'> {
     const record = { key, sealed: keyRing.sealRecord(content, key), share, expiresAt }
-    return await singleUseRecords.put(record, Math.floor(this.#places * maxOpenJourneys))
+    return await singleUseRecords.put(record, Math.floor(this.#part * maxSingleUseRecords))
   }
 
   #keyOf({ keyRing }: { keyRing: KeyRing }, foundBy: readonly unknown[]): string {
@@ -100,6 +98,6 @@ export class SingleUseKind<Content extends object> {
   }
 
   #throwFull(): never {
-    throw new Unavailable(this.#ifFull, { retryAfterSeconds: 5 })
+    throw new Unavailable('too many open codes and challenges', { retryAfterSeconds: 5 })
   }
 }

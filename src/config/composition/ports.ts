@@ -67,7 +67,7 @@ export function portsOf(settings: Settings, opened: Opened) {
   const limiter = countersOfSecrets(opened.limiter)
   const devices = deviceTokens(keyRing.deviceTokenKey, clock, keyRing.former.deviceTokenKeys)
   const lifetimes = lifetimesOf(settings)
-  const { maxOpenJourneys, trustedBrowserDays } = settings.security
+  const { maxSingleUseRecords, trustedBrowserDays } = settings.security
   const counted = { limiter, keyRing, deviceTokens: devices, figures: settings.limits, clock, attacked, withheld }
   const handlerTimeoutSeconds = settings.handlers.timeoutSeconds
   const { expiringMarks } = users
@@ -105,9 +105,9 @@ export function portsOf(settings: Settings, opened: Opened) {
     validatePassword: passwordValidation({ eventHandlers, tenant, clock, newId }),
     reportsUnchanged: settings.users.reportsUnchanged,
     requiresSession: settings.verification.requiresSession,
-    maxOpenJourneys,
-    challenges: new Challenges({ ...others, limiter, keyRing, newToken, maxOpenJourneys }),
-    passkeyChallenges: new PasskeyChallenges({ ...others, limiter, keyRing, newToken, maxOpenJourneys }),
+    maxSingleUseRecords,
+    challenges: new Challenges({ ...others, limiter, keyRing, newToken, maxSingleUseRecords }),
+    passkeyChallenges: new PasskeyChallenges({ ...others, limiter, keyRing, newToken, maxSingleUseRecords }),
     signInChallenges: new SignInChallenges({ expiringMarks, keyRing, clock }),
     passkeys: passkeysOf(settings, publicUrl),
     noteRpId: (rpId: string) => notePasskeyDomain(users.tenantTexts, rpId),

@@ -5,12 +5,12 @@ import { providerVault } from '../../adapters/crypto/provider-vault.ts'
 import { addSecret, dropSecrets, makeLastFirst } from '../../adapters/crypto/secret-file.ts'
 import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import { ChangeUser } from '../../application/change-user.ts'
+import { journeySeconds } from '../../application/oauth/journey.ts'
 import type { Timers } from '../../application/ports/timers.ts'
 import { needsOfFormer } from '../../application/secrets/needs-of-former.ts'
 import { ResealEverything } from '../../application/secrets/reseal-everything.ts'
 import { ResealUser } from '../../application/secrets/reseal-user.ts'
 import { readRotation, rotationStep } from '../../application/secrets/rotation.ts'
-import { openSeconds } from '../../application/single-use/open-share.ts'
 import { settingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
@@ -101,7 +101,7 @@ function endsOf({ backends, tokens }: Settings, doneAt: string | null) {
   const jwts = enabledOf(backends).flatMap(([, { strategy }]) =>
     strategy.kind === 'jwt' ? [strategy.lifetimeSeconds] : [],
   )
-  const longest = Math.max(openSeconds, tokens.resetLifetimeSeconds, tokens.verifyLifetimeSeconds, ...jwts)
+  const longest = Math.max(journeySeconds, tokens.resetLifetimeSeconds, tokens.verifyLifetimeSeconds, ...jwts)
   const after = (seconds: number) => new Date(Date.parse(doneAt) + seconds * 1000)
   return { formerUntil: after(longest), devicesUntil: after(deviceTokenSeconds) }
 }

@@ -151,10 +151,10 @@ describe('a refused login', () => {
         identify: async () => identity,
       } as never // safe: all that is called
       const journey = { provider, by: null, scopes: null, redirectUri: 'https://us.example', returnTo: null } as const
-      const { state, browser } = await site.startOAuth.execute(journey)
+      const { state, sealedJourney } = await site.startOAuth.execute(journey)
       const login = site.finishOAuth.execute({
         response: { code: 'code', state, error: null, iss: null },
-        arrival: { provider, browserOf: () => browser, recognised: () => undefined },
+        arrival: { provider, journeyOf: () => sealedJourney, recognised: () => undefined },
         policy,
         backend: site.backends[0],
         requestId,

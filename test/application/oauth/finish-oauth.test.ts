@@ -4,7 +4,7 @@ import { newId } from '../../../src/adapters/crypto/new-id.ts'
 import { providerVault } from '../../../src/adapters/crypto/provider-vault.ts'
 import { fieldRulesOf } from '../../../src/adapters/fields/declared-fields.ts'
 import type { FieldSettings } from '../../../src/adapters/fields/field-schema.ts'
-import { memoryLimiter } from '../../../src/adapters/stores/memory/limiter.ts'
+import { memoryExpiringMarks } from '../../../src/adapters/stores/memory/expiring-marks.ts'
 import { unlimited } from '../../../src/application/limits/limits.ts'
 import { FinishOAuth, type ProviderFields } from '../../../src/application/oauth/finish-oauth.ts'
 import { StartOAuth } from '../../../src/application/oauth/start-oauth.ts'
@@ -72,9 +72,9 @@ describe('FinishOAuth', () => {
   /** Logs `identity` in on a store of users, and returns the id of the user. */
   async function scene() {
     const clock = fixedClock()
-    const { users, singleUseRecords, outbox } = await deliveryNeeds(clock)
+    const { users, outbox } = await deliveryNeeds(clock)
     const keyRing = derivedKeys(goodSecret)
-    const limiter = memoryLimiter()
+    const expiringMarks = memoryExpiringMarks(clock)
     const vault = providerVault(keyRing.providerTokenKey)
     let woken = 0
     return {
@@ -84,16 +84,7 @@ describe('FinishOAuth', () => {
       async logIn(store: UserStore = users, email = identity.email, own: Own = {}): Promise<string> {
         const { fields = {}, accountId = identity.accountId, ...ofFields } = own
         const acme = { ...provider, identify: async () => ({ ...identity, accountId, email, fields }) }
-        const needed = {
-          singleUseRecords,
-          limiter,
-          keyRing,
-          clock,
-          newToken,
-          freshLoginSeconds: null,
-          maxOpenJourneys: 10,
-        }
-        const started = new StartOAuth(needed)
+        const started = new StartOAuth({ keyRing, clock, newToken, freshLoginSeconds: null })
         const journey = {
           provider: acme,
           by: null,
@@ -101,13 +92,12 @@ describe('FinishOAuth', () => {
           redirectUri: 'https://us.example',
           returnTo: null,
         } as const
-        const { state, browser } = await started.execute(journey)
+        const { state, sealedJourney } = await started.execute(journey)
         const changeUser = changeUserOf(store)
         const needs = {
           users: store,
           changeUser,
-          singleUseRecords,
-          limiter,
+          expiringMarks,
           keyRing,
           vault,
           eventHandlers: recording(),
@@ -123,7 +113,7 @@ describe('FinishOAuth', () => {
         }
         const result = await new FinishOAuth(needs).execute({
           response: { code: 'code', state, error: null, iss: null },
-          arrival: { provider: acme, browserOf: () => browser, recognised: () => undefined },
+          arrival: { provider: acme, journeyOf: () => sealedJourney, recognised: () => undefined },
           policy,
           backend: {
             name: 'jwt',

@@ -370,8 +370,8 @@ export class FactorWorld {
     }
     for (const backend of this.#site.backends) {
       const start = { provider, by: null, scopes: null, redirectUri: 'http://localhost/callback', returnTo: null }
-      const { state, browser } = await startOAuth.execute(start)
-      const arrival = { provider, browserOf: () => browser, recognised: () => undefined }
+      const { state, sealedJourney } = await startOAuth.execute(start)
+      const arrival = { provider, journeyOf: () => sealedJourney, recognised: () => undefined }
       const response = { code: 'any', state, error: null, iss: null }
       const result = await finishOAuth.execute({ response, arrival, policy, backend, requestId: this.#requestId })
       await this.#take(by, backend, result)
@@ -382,8 +382,8 @@ export class FactorWorld {
   async #link(by: Authenticated): Promise<void> {
     const provider = this.#provider()
     const start = { provider, by, scopes: null, redirectUri: 'http://localhost/callback', returnTo: null }
-    const { state, browser } = await this.#site.startOAuth.execute(start)
-    const arrival = { provider, browserOf: () => browser, recognised: () => undefined }
+    const { state, sealedJourney } = await this.#site.startOAuth.execute(start)
+    const arrival = { provider, journeyOf: () => sealedJourney, recognised: () => undefined }
     const response = { code: 'any', state, error: null, iss: null }
     await this.#site.linkOAuth.execute({ response, arrival, by, requestId: this.#requestId })
   }

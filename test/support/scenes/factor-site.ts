@@ -14,7 +14,7 @@ export async function factorSite(limits: object = { enabled: false }) {
     logs: { level: 'silent' },
     stores: { users: { kind: 'memory' } },
     limits,
-    security: { confirmEmailChange: false, maxOpenJourneys: 1_000_000, trustedBrowserDays: 30 },
+    security: { confirmEmailChange: false, maxSingleUseRecords: 1_000_000, trustedBrowserDays: 30 },
     routers: { factors: { enabled: true } },
     handlers: { console: false },
     mail: { url: 'off' },

@@ -1,20 +1,23 @@
-import { openSeconds } from '../../../application/single-use/open-share.ts'
+import { journeySeconds } from '../../../application/oauth/journey.ts'
 import type { Cookie } from '../reply.ts'
-import { cookieNames, cookieValue } from '../transports/cookie-header.ts'
+import { cookiesOf, cookieValue } from '../transports/cookie-header.ts'
 
 /**
- * Binds each journey to the browser that began it, by a cookie of its own. Otherwise an attacker could let a victim finish the
- * attacker's journey (CVE-2025-68481).
+ * Each browser has its journeys in cookies, one for each, so that several tabs work. No other browser has them: otherwise an attacker
+ * could let a victim finish the attacker's journey (CVE-2025-68481).
  */
 export interface JourneyCookies {
-  begin(state: string, value: string, header: string | undefined): readonly Cookie[]
+  begin(state: string, sealed: string, header: string | undefined): readonly Cookie[]
   valueOf(state: string, header: string | undefined): string | null
   /** The cookies to remove when a journey ends; none for a state that cannot be part of a cookie's name. */
   end(state: string): readonly Cookie[]
 }
 
-/** Abandoned journeys leave their cookies for ten minutes. More of them would make the headers too long. */
-const maxJourneys = 8
+/**
+ * The names and values of all journeys of a browser, beside the newest: about six. Abandoned ones stay for ten minutes. More of them
+ * would make the headers too long.
+ */
+const mostBytes = 3072
 
 /**
  * All tenants of a host share the cookies and their number. The names differ by the state, which is random.
@@ -35,10 +38,17 @@ export function journeyCookies(isSecure: boolean): JourneyCookies {
   })
 
   return {
-    begin(state, value, header) {
-      const left = cookieNames(header, prefix)
-      const forgotten = left.length < maxJourneys ? [] : left
-      return [...forgotten.map((name) => cookie(name, '', 0)), cookie(nameFor(state), value, openSeconds)]
+    begin(state, sealed, header) {
+      const started = cookie(nameFor(state), sealed, journeySeconds)
+      let bytes = started.name.length + sealed.length
+      // Browsers send older cookies first (RFC 6265 section 5.4).
+      const forgotten = cookiesOf(header, prefix)
+        .toReversed()
+        .filter(([name, value]) => {
+          bytes += name.length + value.length
+          return bytes > mostBytes
+        })
+      return [...forgotten.map(([name]) => cookie(name, '', 0)), started]
     },
     valueOf: (state, header) => cookieValue(header, nameFor(state)),
     end(state) {

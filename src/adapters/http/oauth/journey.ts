@@ -1,6 +1,5 @@
 import { Type } from 'typebox'
 import type { RequestFacts } from '../../../application/event-metadata.ts'
-import type { OAuthFlow } from '../../../application/oauth/journey.ts'
 import { type Arrival, type AuthorizationResponse, UnknownState } from '../../../application/oauth/redeem-return.ts'
 import type { StartOAuth } from '../../../application/oauth/start-oauth.ts'
 import { CodeRefused, ProviderFailed } from '../../../application/ports/oauth-provider.ts'
@@ -11,7 +10,7 @@ import { errorReply, statusOf } from '../errors.ts'
 import type { Reply } from '../reply.ts'
 import type { Route } from '../routes.ts'
 import { secondFactorRequired } from '../transports/http-backend.ts'
-import type { MountedProvider } from './mounted-provider.ts'
+import type { MountedProvider, OAuthFlow } from './mounted-provider.ts'
 import { stateCode } from './state-code.ts'
 
 const AuthorizationUrl = Type.Object(
@@ -87,12 +86,12 @@ export function authorizeEndpoint(
       const named = query.getAll('scopes').filter((scope) => scope !== '')
       const scopes = named.length > 0 ? named : null
       const returnTo = mounted.checkedReturn(query.get('return_to'))
-      const journey = { provider, by, scopes, redirectUri, returnTo, client: request.caller.client }
+      const journey = { provider, by, scopes, redirectUri, returnTo }
       const begun = await reporting(mounted, request.requestId, () => startOAuth.execute(journey))
       return {
         status: 200,
         body: { authorization_url: begun.authorizationUrl },
-        cookies: cookies.begin(begun.state, begun.browser, cookie),
+        cookies: cookies.begin(begun.state, begun.sealedJourney, cookie),
       }
     },
   })
@@ -121,7 +120,7 @@ export async function finishJourney(
   let back: string | null = null
   const arrival: Arrival = {
     provider,
-    browserOf: (state) => cookies.valueOf(state, cookie),
+    journeyOf: (state) => cookies.valueOf(state, cookie),
     recognised(returnTo) {
       if (canReturn) back = mounted.checkedReturn(returnTo)
     },

@@ -1,7 +1,8 @@
 import type { OAuthPolicy } from '../../../application/oauth/finish-oauth.ts'
-import type { OAuthFlow } from '../../../application/oauth/journey.ts'
 import type { CodeRefused, OAuthProvider, ProviderFailed } from '../../../application/ports/oauth-provider.ts'
 import type { JourneyCookies } from './journey-cookies.ts'
+
+export type OAuthFlow = 'login' | 'link'
 
 export interface MountedProvider {
   readonly provider: OAuthProvider

@@ -19,6 +19,7 @@ export function isRepeated(header: string | undefined, name: string): boolean {
   return pairs(header).filter(([one]) => one === name).length > 1
 }
 
-export function cookieNames(header: string | undefined, prefix: string): string[] {
-  return pairs(header).flatMap(([name]) => (name.startsWith(prefix) ? [name] : []))
+/** The cookies whose names begin so, in the order of the header. */
+export function cookiesOf(header: string | undefined, prefix: string): [name: string, value: string][] {
+  return pairs(header).filter(([name]) => name.startsWith(prefix))
 }

@@ -1,6 +1,6 @@
 import type { SingleUseRecord } from '../../../domain/single-use-record.ts'
 
-/** Journeys to providers, codes of apps and challenges, beside the one-time tokens. An expired record is absent. */
+/** Codes of apps and challenges, beside the one-time tokens. An expired record is absent. */
 export interface SingleUseRecords {
   /**
    * `'full'`, and nothing is stored, while there are `maxOpen` live ones. Concurrent calls may exceed this by their number.

@@ -135,12 +135,12 @@ export const security = Type.Object({
     description:
       'Users may let a browser log in without their second factor for so many days. `0`: never. A usual value is 30.',
   }),
-  maxOpenJourneys: Type.Integer({
+  maxSingleUseRecords: Type.Integer({
     minimum: 1,
     maximum: 1_000_000,
-    default: 10_000,
+    default: 20_000,
     description:
-      'Limit of open sign-ins at OAuth providers. Above it, a new one gets 503 with `Retry-After`. Codes of apps and challenges for second factors have as many places again. One client may have a quarter (`docs/limits.md`).',
+      'Limit of open codes of apps, and of open challenges for second factors and new passkeys. Above it, a new one gets 503 with `Retry-After`. One client may have an eighth (`docs/limits.md`).',
   }),
 })
 
