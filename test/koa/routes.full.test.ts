@@ -55,7 +55,7 @@ function bytesOf({ status, headers, text }: Answer, email = '') {
       .replaceAll(/eyJ[\w-]+\.[\w-]+\.[\w-]+/g, 'a token')
       .replaceAll(/[\w-]{22}\.\d+\.[\w-]{43}/g, 'a device')
       .replaceAll(/(?<![\w-])[\w-]{43}(?=[;&"])/g, 'chance')
-      .replaceAll(/(?<=oauth-)[\w-]{16}=/g, 'a state=')
+      .replaceAll(/(?<=oauth-)[\w-]{16}=[\w-]+/g, 'a journey')
       .replaceAll(email === '' ? '\0' : email, 'an address')
   const kept = [...headers].filter(([name]) => !left.includes(name))
   return { status, headers: kept.map(([name, value]) => [name, withoutChance(value)]), text: withoutChance(text) }
