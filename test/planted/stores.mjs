@@ -66,7 +66,7 @@ export default [
     text: '...oauthAccounts.map(unique.account),',
     replacement: '',
     tests: ['test/adapters/stores.test.ts'],
-    only: 'the MongoDB store',
+    only: 'the MongoDB store as a store of OAuth accounts',
   },
   {
     title: 'two superusers demote each other in MongoDB',
