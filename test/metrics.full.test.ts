@@ -227,7 +227,7 @@ describe('Prometheus', function () {
   it('raises PortcullisErrors for a record that cannot be read', async () => {
     const { id } = await register(service.url, 'damaged@example.com')
     const file = new Database(`${service.dataFolder}/portcullis.sqlite`)
-    file.prepare("UPDATE users SET oauth_accounts = '{' WHERE id = ?").run(id)
+    file.prepare("UPDATE users SET document = '{' WHERE id = ?").run(id)
     file.close()
     expect(await fired()).to.not.include('PortcullisErrors')
     // Until it fires, because the first requests of an operation are no increase.

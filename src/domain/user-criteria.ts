@@ -1,5 +1,6 @@
 import { emailKey } from './email.ts'
-import { hasFactorAt, isActiveAt, type User } from './user.ts'
+import type { User } from './user.ts'
+import { factsOf, flagAt } from './user-record.ts'
 
 /** The beginning of the key of an address (`field: null`), or of a unique field. */
 export interface KeyPrefix {
@@ -41,16 +42,18 @@ export function meets({ user, lastLoginAt }: FoundUser, criteria: UserCriteria):
     const key = field === null ? emailKey(user.email) : user.fields.keys[field]
     return key?.startsWith(text) ?? false
   }
+  const facts = factsOf(user)
+  const now = criteria.now ?? null
   const is = (wanted: boolean | undefined, value: boolean): boolean => wanted === undefined || wanted === value
   return (
     (prefix === undefined || has(prefix)) &&
     !exceptPrefixes.some(has) &&
-    is(criteria.isActive, isActiveAt(user, criteria.now ?? null)) &&
-    is(criteria.isVerified, user.isVerified) &&
-    is(criteria.isSuperuser, user.isSuperuser) &&
-    is(criteria.hasFactor, hasFactorAt(user, criteria.now ?? null)) &&
-    (createdAfter === undefined || user.createdAt >= createdAfter) &&
-    (createdBefore === undefined || user.createdAt < createdBefore) &&
+    is(criteria.isActive, flagAt(facts, 'isActive', now)) &&
+    is(criteria.isVerified, facts.isVerified) &&
+    is(criteria.isSuperuser, facts.isSuperuser) &&
+    is(criteria.hasFactor, flagAt(facts, 'hasFactor', now)) &&
+    (createdAfter === undefined || facts.createdAt >= createdAfter) &&
+    (createdBefore === undefined || facts.createdAt < createdBefore) &&
     (lastLoginBefore === undefined || (lastLoginAt !== null && lastLoginAt < lastLoginBefore))
   )
 }

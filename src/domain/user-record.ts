@@ -1,6 +1,9 @@
 import { type EmailKey, emailKey } from './email.ts'
+import { hasFactor } from './factors.ts'
+import type { UserId } from './ids.ts'
 import type { OAuthAccount } from './oauth-account.ts'
-import type { User } from './user.ts'
+import { passwordScheme } from './password.ts'
+import { newUser, type User } from './user.ts'
 
 /** The kinds of unique keys. If several keys of a user are taken, a store names the first kind in this order. */
 export type KeyKind = 'email' | 'account' | `field:${string}` | 'passkey'
@@ -36,4 +39,88 @@ export function keysOf({ email, oauthAccounts, fields, factors }: User): readonl
     ...Object.entries(fields.keys).map(([name, key]) => unique.field(name, key)),
     ...factors.passkeys.map(({ id }) => unique.passkey(id)),
   ]
+}
+
+/**
+ * Every member of a user beside `id` and `version`, as one value that a store keeps. A store may keep it as JSON, in which times are
+ * texts.
+ */
+export type UserDocument = Readonly<Record<string, unknown>>
+
+export function documentOf({ id, version, others, ...members }: User): UserDocument {
+  return { ...others, ...members, factors: hasFactor(members) ? members.factors : null }
+}
+
+/** The members that are times. */
+const times: ReadonlySet<string> = new Set(['inactiveUntil', 'endedUntil', 'createdAt'] satisfies (keyof User)[])
+
+/**
+ * Reads `documentOf`. A member that is absent or `null` has the value that new users have, so records of earlier releases need no
+ * migration. Members of later releases are kept in `others`, and written again.
+ */
+export function userOf(id: UserId, version: number, document: UserDocument): User {
+  // Safe, as the casts below: a store keeps what `documentOf` has made.
+  const { email, createdAt } = document as unknown as Pick<User, 'email' | 'createdAt'>
+  const user: Record<string, unknown> = { ...newUser(id, email, null, new Date(createdAt)), version }
+  const others: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(document)) {
+    if (name === 'oauthAccounts') user[name] = (value as readonly OAuthAccount[]).map(revived)
+    else if (!(name in user)) others[name] = value
+    else if (value !== null) user[name] = times.has(name) ? new Date(value as Date) : value
+  }
+  return { ...user, ...(Object.keys(others).length > 0 && { others }) } as unknown as User
+}
+
+function revived({ expiresAt, refreshingUntil, ...account }: OAuthAccount): OAuthAccount {
+  return { ...account, expiresAt: dateOr(expiresAt), refreshingUntil: dateOr(refreshingUntil) }
+}
+
+const dateOr = (time: Date | null): Date | null => (time === null ? null : new Date(time))
+
+/** What a search and a count compare. A store has a column and an index for each. */
+export interface Facts {
+  readonly isActive: boolean
+  /** When `isActive` becomes its opposite by itself; `null`: never. */
+  readonly isActiveUntil: Date | null
+  readonly isSuperuser: boolean
+  readonly isVerified: boolean
+  readonly hasFactor: boolean
+  /** As `isActiveUntil`. */
+  readonly hasFactorUntil: Date | null
+  readonly createdAt: Date
+  /** The prefix of algorithm and cost; `null` without a password. */
+  readonly passwordScheme: string | null
+}
+
+// Safe: a user has these members and no others.
+export const factNames = Object.keys({
+  isActive: true,
+  isActiveUntil: true,
+  isSuperuser: true,
+  isVerified: true,
+  hasFactor: true,
+  hasFactorUntil: true,
+  createdAt: true,
+  passwordScheme: true,
+} satisfies Record<keyof Facts, true>) as readonly (keyof Facts)[]
+
+export function factsOf(user: User): Facts {
+  const { isActive, inactiveUntil, isSuperuser, isVerified, factors, createdAt, passwordHash } = user
+  const { resetAt } = factors
+  return {
+    isActive,
+    isActiveUntil: isActive ? null : inactiveUntil,
+    isSuperuser,
+    isVerified,
+    hasFactor: hasFactor(user),
+    hasFactorUntil: resetAt === null || !hasFactor(user) ? null : new Date(resetAt),
+    createdAt,
+    passwordScheme: passwordHash === null ? null : passwordScheme(passwordHash),
+  }
+}
+
+/** @param now `null`: as it is stored */
+export function flagAt(facts: Facts, flag: 'isActive' | 'hasFactor', now: Date | null): boolean {
+  const until = facts[`${flag}Until`]
+  return facts[flag] !== (now !== null && until !== null && until <= now)
 }

@@ -1,5 +1,5 @@
 import type { Email } from './email.ts'
-import { type Factors, hasFactor, noFactors } from './factors.ts'
+import { type Factors, noFactors } from './factors.ts'
 import type { ShownFields } from './field-types.ts'
 import { noFields, type UserFields } from './fields.ts'
 import { kindOf, type UserId } from './ids.ts'
@@ -71,6 +71,8 @@ export interface User {
   /** `null` for a user who was created here. */
   readonly imported: Imported | null
   readonly createdAt: Date
+  /** Members that a later release has written. No release shows those that it does not know. */
+  readonly others?: Readonly<Record<string, unknown>>
   /** Counts writes of the record, for compare-and-set. */
   readonly version: number
 }
@@ -230,10 +232,8 @@ function afterDeactivation(user: User, now: Date): User {
   return !user.isActive && isActiveAt(user, now) ? activated(user) : user
 }
 
-/** @param now `null`: as it is stored */
-export function isActiveAt({ isActive, inactiveUntil }: User, now: Date | null): boolean {
-  return isActive || (now !== null && inactiveUntil !== null && inactiveUntil <= now)
-}
+const isActiveAt = ({ isActive, inactiveUntil }: User, now: Date): boolean =>
+  isActive || (inactiveUntil !== null && inactiveUntil <= now)
 
 export function activated(user: User): User {
   return { ...user, isActive: true, inactiveUntil: null, inactiveReason: null }
@@ -251,8 +251,3 @@ function afterFactorReset(user: User, now: Date): User {
 }
 
 const isResetDue = ({ factors: { resetAt } }: User, now: Date): boolean => resetAt !== null && resetAt <= now.getTime()
-
-/** @param now `null`: as it is stored */
-export function hasFactorAt(user: User, now: Date | null): boolean {
-  return hasFactor(user) && (now === null || !isResetDue(user, now))
-}

@@ -158,23 +158,26 @@ describe('portcullis storage check', () => {
 
     const tooDear = '$argon2id$v=19$m=1048576,t=3,p=1'
     const hash = `${tooDear}$${'a'.repeat(22)}$${'a'.repeat(43)}`
-    const hashed = 'UPDATE users SET password_hash = ?, password_scheme = ?'
+    const hashed = "UPDATE users SET document = json_set(document, '$.passwordHash', ?), password_scheme = ?"
     inSqlite(join(folder, 'data'), (db) => db.prepare(hashed).run(hash, tooDear))
     const { out: named } = await check(folder)
     expect(named).to.match(/^[\w-]+\tada@example\.com\thas no password: the cost of the hash is above the limit/m)
     expect(named).to.include(tooDear)
 
     const file = join(folder, 'data', 'portcullis.sqlite')
-    const root = "SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_users_2'" // of the addresses
-    const page = inSqlite(join(folder, 'data'), (db) => Number(db.prepare(root).pluck().get()))
+    const root = "SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_users_1'" // of the ids
+    const [page, id] = inSqlite(join(folder, 'data'), (db) => [
+      Number(db.prepare(root).pluck().get()),
+      String(db.prepare('SELECT id FROM users').pluck().get()),
+    ])
     const bytes = readFileSync(file)
-    const address = bytes.indexOf('ada@example.com', 4096 * (page - 1))
-    expect(address).to.be.within(4096 * (page - 1), 4096 * page)
-    writeFileSync(file, bytes.fill('b', address, address + 3))
+    const place = bytes.indexOf(id, 4096 * (page - 1))
+    expect(place).to.be.within(4096 * (page - 1), 4096 * page)
+    writeFileSync(file, bytes.fill('b', place + 3, place + 6))
     const { code, out, err } = await check(folder)
     expect(code, err).to.equal(1)
     expect(out).to.match(/^sqlite \(users, sessions, tokens\): has faults\n$/)
-    expect(err).to.match(/^portcullis: sqlite: row 1 missing from index sqlite_autoindex_users_2$/m)
+    expect(err).to.match(/^portcullis: sqlite: row 1 missing from index sqlite_autoindex_users_1$/m)
 
     writeFileSync(file, 'no database at all')
     const broken = await check(folder)

@@ -120,7 +120,7 @@ function start(folder: string, file: string): { child: ChildProcess; output: () 
 function usersIn(folder: string): string[] {
   const db = new Database(join(folder, 'data', 'portcullis.sqlite'), { readonly: true })
   try {
-    return db.prepare<[], string>('SELECT email FROM users').pluck().all().sort()
+    return db.prepare<[], string>("SELECT document ->> 'email' FROM users").pluck().all().sort()
   } finally {
     db.close()
   }

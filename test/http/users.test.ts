@@ -368,7 +368,8 @@ describe('the Users router', () => {
     it('end all sessions by deactivation, and activation restores none', async () => {
       const { user, bearer, cookie } = await aUser()
       // Another process changes the store of this one.
-      const deactivate = 'UPDATE users SET is_active = 0, version = version + 1 WHERE id = ?'
+      const document = "document = json_set(document, '$.isActive', json('false'))"
+      const deactivate = `UPDATE users SET is_active = 0, ${document}, version = version + 1 WHERE id = ?`
       inSqlite(service.dataFolder, (db) => db.prepare(deactivate).run(String(user.id)))
       for (const sent of [{ bearer }, { cookie }]) expect(seen(await me(sent))).to.deep.equal(unauthorized)
       await patch(user.id, { is_active: true })

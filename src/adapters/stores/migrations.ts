@@ -19,6 +19,8 @@ export interface Migration<Data> {
   readonly version: number
   /** For a step that does not only add: no release without this step may open the data afterwards. */
   readonly excludesOlder?: boolean
+  /** Of the first one: how data of an older schema move. */
+  readonly moves?: string
   run(data: Data): void | Promise<void>
 }
 
@@ -36,7 +38,7 @@ export function requireReadable(found: Schema | null, all: Migrations<never>): v
   }
   if (found.version < all[0].version) {
     throw new Unsuitable(
-      `the data was written by an older release (schema ${found.version}; this release reads ${all[0].version} and later): start a release between them first`,
+      `the data was written by an older release (schema ${found.version}; this release reads ${all[0].version} and later): ${all[0].moves ?? 'start a release between them first'}`,
     )
   }
 }

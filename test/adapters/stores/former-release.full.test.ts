@@ -1,6 +1,3 @@
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import jsonwebtoken from 'jsonwebtoken'
@@ -10,9 +7,9 @@ import { eventually } from '../../support/eventually.ts'
 import { call, goodPassword, logIn } from '../../support/http/client.ts'
 import { projectFile } from '../../support/project/readme-blocks.ts'
 import { sharedMongo } from '../../support/servers/mongo-server.ts'
-import { needsDeployment, onMongoAndRedis, onSqlite } from '../../support/services/deployments.ts'
+import { needsDeployment, onMongoAndRedis } from '../../support/services/deployments.ts'
 import { goodSecret } from '../../support/services/settings.ts'
-import { type SpawnedService, scratchFolder, spawnService } from '../../support/services/spawned-service.ts'
+import { type SpawnedService, spawnService } from '../../support/services/spawned-service.ts'
 import { dropDatabase } from '../../support/stores/mongo.ts'
 import { startRedis } from '../../support/stores/redis.ts'
 import { inMongo } from '../../support/stores/store-contents.ts'
@@ -63,19 +60,6 @@ interface Opened {
   close(): Promise<void>
 }
 
-async function onSqliteFile(): Promise<Opened> {
-  const folder = scratchFolder()
-  mkdirSync(join(folder, 'data'))
-  const text = recorded('sqlite.sql')
-  const db = new Database(join(folder, 'data', 'portcullis.sqlite'))
-  db.pragma('journal_mode = WAL')
-  db.exec(text)
-  db.close()
-  const facts: Facts = JSON.parse(/^-- facts: (.*)$/m.exec(text)?.[1] ?? '')
-  const service = await spawnService({ PORTCULLIS_SECRET: goodSecret }, folder)
-  return { service, facts, close: async () => undefined }
-}
-
 async function onServers(): Promise<Opened> {
   const { facts, mongo, redis }: Servers = JSON.parse(recorded('servers.json'))
   const url = (await sharedMongo()).url()
@@ -115,10 +99,7 @@ function renewed(jwt: string): string {
   return jsonwebtoken.sign({ ...claims, iat, exp: iat + 3600 }, key, { algorithm: 'HS256' })
 }
 
-for (const [deployment, open] of [
-  [onSqlite, onSqliteFile],
-  [onMongoAndRedis, onServers],
-] as const) {
+for (const [deployment, open] of [[onMongoAndRedis, onServers]] as const) {
   describe(`the data of the former release in ${deployment.name}`, () => {
     let opened: Opened
     let url: string

@@ -141,12 +141,12 @@ interface Nicknames {
 const onFile = (folder: string): Nicknames => ({
   async set(email, nickname) {
     inSqlite(join(folder, 'data'), (db) =>
-      db.prepare('UPDATE users SET nickname = ? WHERE email = ?').run(nickname, email),
+      db.prepare("UPDATE users SET nickname = ? WHERE document ->> 'email' = ?").run(nickname, email),
     )
   },
   async of(email) {
     return inSqlite(join(folder, 'data'), (db) =>
-      db.prepare('SELECT nickname FROM users WHERE email = ?').pluck().get(email),
+      db.prepare("SELECT nickname FROM users WHERE document ->> 'email' = ?").pluck().get(email),
     )
   },
 })

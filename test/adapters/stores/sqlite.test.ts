@@ -10,9 +10,9 @@ import { newToken } from '../../../src/adapters/crypto/derived-keys.ts'
 import { newId } from '../../../src/adapters/crypto/new-id.ts'
 import { lastOf } from '../../../src/adapters/stores/migrations.ts'
 import { connectReader, connectWriter } from '../../../src/adapters/stores/sqlite/connection.ts'
-import { firstTables } from '../../../src/adapters/stores/sqlite/migrations/0006-first-tables.ts'
 import { migrateFile, migrations } from '../../../src/adapters/stores/sqlite/migrations/migrations.ts'
 import type { Order } from '../../../src/adapters/stores/sqlite/protocol.ts'
+import { columnOf } from '../../../src/adapters/stores/sqlite/rows.ts'
 import { sqliteBackend } from '../../../src/adapters/stores/sqlite/sqlite.ts'
 import { startThread } from '../../../src/adapters/stores/sqlite/writer.ts'
 import { Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
@@ -21,8 +21,9 @@ import { completeLogin, type UnrecordedTime } from '../../../src/application/sig
 import type { Email } from '../../../src/domain/email.ts'
 import type { UserId } from '../../../src/domain/ids.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
-import { anEvent, aSession, aUser } from '../../../src/testing/builders.ts'
-import { deadLetters, deliverAll, distributeAll, reviveAll } from '../../../src/testing/users-scene.ts'
+import { factNames } from '../../../src/domain/user-record.ts'
+import { anEvent, aUser } from '../../../src/testing/builders.ts'
+import { deliverAll } from '../../../src/testing/users-scene.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import { changeUserOf, recording } from '../../support/scenes/delivery.ts'
 import { sqliteFolder } from '../../support/stores/sqlite.ts'
@@ -36,13 +37,6 @@ describe('the SQLite store', () => {
   function writerAlone(): Database.Database {
     writeFileSync(at.path, '', { flag: 'a' })
     return connectWriter(Database, { path: at.path, isSmall: false })
-  }
-
-  /** Makes a file of the first release. */
-  function ofFirstRelease(): Database.Database {
-    const db = new Database(at.path)
-    migrateFile(db, true, [firstTables])
-    return db
   }
 
   /** Makes a file that names these versions. */
@@ -220,6 +214,13 @@ describe('the SQLite store', () => {
       expect(() => writerAlone().close()).not.to.throw()
     })
 
+    it('is refused by this release if the migration excludes it', () => {
+      const db = writerAlone()
+      migrateFile(db, true, [...migrations, { ...addsNames, excludesOlder: true }])
+      expect(() => migrateFile(db, true)).to.throw(`a newer release (they need schema ${later};`)
+      db.close()
+    })
+
     it('gets no part of migrations that fail', () => {
       const db = writerAlone()
       const fails = { version: later + 1, run: (at: Database.Database) => void at.exec('DROP TABLE missing') }
@@ -238,52 +239,14 @@ describe('the SQLite store', () => {
     })
   })
 
-  it('is refused by the release before second factors', async () => {
-    const db = ofFirstRelease()
-    await at.handle()
-    expect(() => migrateFile(db, true, [firstTables])).to.throw('a newer release (they need schema 16;')
-    db.close()
-  })
-
-  it('reads sessions of an earlier release as logins of their own, which were proved when they began', async () => {
-    const db = ofFirstRelease()
-    const earlier = `INSERT INTO sessions
-      (digest, user_id, generation, created_at, seen_at, idle_seconds, ends_at, expires_at, network, browser, system)
-      VALUES (?, ?, 7, ?, ?, NULL, ?, ?, NULL, 'Firefox', NULL)`
-    const now = at.clock().getTime()
-    const { digest, userId } = aSession()
-    db.prepare(earlier).run(digest, userId, now - 60_000, now, now + 60_000, now + 60_000)
-    db.close()
-    const { sessions } = await at.handle()
-    const session = await sessions.find(digest)
-    expect(session).to.deep.include({ sid: digest, provedAt: new Date(now - 60_000), methods: [], generation: 7 })
-    expect(await sessions.listOf(userId)).to.deep.equal([session])
-  })
-
-  it('distributes the waiting events of an earlier release, and its dead letters when they are retried', async () => {
-    const db = ofFirstRelease()
-    const user = aUser()
-    const [waiting, dead] = [anEvent(user), anEvent(user)]
-    const put = db.prepare(
-      'INSERT INTO outbox (user_id, event_id, payload, attempts, due_at, dead_at, reason) VALUES (?, ?, ?, 7, ?, ?, ?)',
-    )
-    const now = at.clock().getTime()
-    put.run(user.id, dead.id, JSON.stringify(dead), now, now, 'it threw')
-    put.run(user.id, waiting.id, JSON.stringify(waiting), now + 60_000, null, 'it threw')
-    db.prepare('INSERT INTO outbox_queues (user_id, ready_at, lease_id) VALUES (?, ?, ?)').run(
-      user.id,
-      now + 60_000,
-      'a',
-    )
-    db.close()
-    const { outbox } = await at.handle()
-    expect(await deadLetters(outbox)).to.deep.equal([
-      { sink: null, event: dead, attempts: 7, reason: 'it threw', diedAt: at.clock() },
+  it('has a column of each fact', () => {
+    const db = writerAlone()
+    const columns = db.prepare(`SELECT name FROM pragma_table_info('users')`).pluck().all()
+    expect(columns).to.have.members([
+      ...['row_id', 'id', 'version', 'document', 'last_login_at'],
+      ...factNames.map(columnOf),
     ])
-    expect(await deliverAll(outbox, 'mail')).to.deep.equal([waiting])
-    expect(await reviveAll(outbox, at.clock())).to.equal(1)
-    await distributeAll(outbox, at.clock(), 'mail', 'handlers')
-    for (const sink of ['mail', 'handlers']) expect(await deliverAll(outbox, sink)).to.deep.equal([dead])
+    db.close()
   })
 
   describe('refuses', () => {
@@ -304,7 +267,9 @@ describe('the SQLite store', () => {
     it('data of a release before the first migration', async () => {
       const older = migrations[0].version - 1
       recordSchema(older, older)
-      expect(await objection(at.folder)).to.contain(`an older release (schema ${older};`)
+      expect(await objection(at.folder)).to.match(
+        /an older release \(schema 16;.*users export FILE --with-hashes" of the commit [0-9a-f]{8}, .*users import FILE/,
+      )
     })
 
     it('a file of another kind', async () => {

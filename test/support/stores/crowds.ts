@@ -18,19 +18,15 @@ export interface Crowd {
   close(): Promise<unknown>
 }
 
-/** Columns by the number `i` of a user; `mod` and `hash` are those of the SQL. The other columns are those of the first user. */
-const columnsBy = (hex: string, time: (seconds: string) => string, flag: (is: string) => string) => ({
-  email: `${hex} || i || '@example.com'`,
-  email_key: `${hex} || i || '@example.com'`,
+/** Columns by the number `i` of a user. The other columns are those of the first user. */
+const columnsBy = (time: (seconds: string) => string, flag: (is: string) => string) => ({
   is_active: flag('i % 1000 <> 7'),
   is_superuser: flag('i % 10000 = 11'),
   is_verified: flag('i % 3 <> 0'),
   created_at: time('CASE WHEN i % 10 = 0 THEN 0 ELSE i END'),
   last_login_at: `CASE WHEN i % 4 = 0 THEN NULL ELSE ${time('i * 7919 % 1000003')} END`,
-  factors: `CASE WHEN i % 500 = 3 THEN '{"totp":null,"passkeys":[],"recovery":null,"resetAt":null}' END`,
-  fields: 'NULL',
-  oauth_accounts: `'[]'`,
 })
+const hasFactor = 'i % 500 = 3'
 
 export async function sqliteCrowd(count: number): Promise<Crowd> {
   const dataFolder = scratchFolder()
@@ -43,12 +39,17 @@ export async function sqliteCrowd(count: number): Promise<Crowd> {
   const writing = new driver(pathIn(dataFolder))
   writing.pragma('synchronous = OFF')
   writing.pragma('cache_size = -1048576')
-  const own = columnsBy(
-    `substr(printf('%08x', (i * 2654435761) % 4294967296), 1, 8)`,
-    (seconds) => `${firstCame} + 1000 * (${seconds})`,
-    (is) => `(${is})`,
-  )
-  const columns = { row_id: 'i', id: `printf('%08x-0000-7000-8000-%012x', i, i)`, ...own }
+  const email = `substr(printf('%08x', (i * 2654435761) % 4294967296), 1, 8) || i || '@example.com'`
+  const columns = {
+    row_id: 'i',
+    id: `printf('%08x-0000-7000-8000-%012x', i, i)`,
+    document: `json_set(first.document, '$.email', ${email}, '$.oauthAccounts', json('[]'))`,
+    has_factor: `(${hasFactor})`,
+    ...columnsBy(
+      (seconds) => `${firstCame} + 1000 * (${seconds})`,
+      (is) => `(${is})`,
+    ),
+  }
   const others = writing
     .prepare(`SELECT name FROM pragma_table_xinfo('users') WHERE hidden = 0`)
     .pluck()
@@ -60,8 +61,10 @@ export async function sqliteCrowd(count: number): Promise<Crowd> {
     INSERT INTO users (${[...Object.keys(columns), ...others].join(', ')})
     SELECT ${[...Object.values(columns), ...others.map((name) => `first.${name}`)].join(', ')}
     FROM numbers, (SELECT * FROM users LIMIT 1) AS first`)
+  const address = `document ->> 'email'`
+  writing.exec(`INSERT OR IGNORE INTO user_keys (kind, key, user_id) SELECT 'email', ${address}, id FROM users`)
   writing.exec(
-    `INSERT INTO field_claims (field, key, user_id) SELECT 'name', substr(email_key, 3, 8) || row_id, id FROM users`,
+    `INSERT INTO user_keys (kind, key, user_id) SELECT 'field:name', substr(${address}, 3, 8) || row_id, id FROM users`,
   )
   writing.pragma('wal_checkpoint(TRUNCATE)')
   writing.close()
@@ -79,13 +82,18 @@ export async function postgresCrowds() {
       await store.users.insert(aUser(), [])
       const client = new pg.Client(url)
       await client.connect()
+      const email = `lpad(to_hex((i * 2654435761) % 4294967296), 8, '0') || i || '@example.com'`
       const own = columnsBy(
-        `lpad(to_hex((i * 2654435761) % 4294967296), 8, '0')`,
         (seconds) => `timestamptz '${new Date(firstCame).toISOString()}' + (${seconds}) * interval '1 second'`,
         (is) => is,
       )
       const columns = {
         user_id: `(lpad(to_hex(i), 8, '0') || '-0000-7000-8000-' || lpad(to_hex(i), 12, '0'))::uuid`,
+        email,
+        email_key: email,
+        factors: `CASE WHEN ${hasFactor} THEN '{"totp":null,"passkeys":[],"recovery":null,"resetAt":null}' END`,
+        fields: 'NULL',
+        oauth_accounts: `'[]'`,
         ...own,
       }
       const { rows } = await client.query<{ name: string }>(

@@ -1,34 +1,19 @@
-import type { Email, EmailKey } from '../../../domain/email.ts'
 import type { AccountEvent } from '../../../domain/events.ts'
 import { type EventId, kindOf, type UserId } from '../../../domain/ids.ts'
 import type { RequestPurpose, TokenPurpose, TokenRequest } from '../../../domain/one-time-token.ts'
-import type { KeyKind } from '../../../domain/user-record.ts'
+import type { Facts } from '../../../domain/user-record.ts'
 
 // Rows that the thread writes and the event loop reads. The schema names the same columns.
 
 export interface UserRow {
   readonly id: UserId
-  readonly email: Email
-  readonly email_key: EmailKey
-  readonly password_hash: string | null
-  readonly password_scheme: string | null
-  readonly password_version: number
-  readonly is_active: number
-  readonly is_superuser: number
-  readonly is_verified: number
-  readonly inactive_until: number | null
-  readonly inactive_reason: string | null
-  readonly is_owner_proved: number
-  readonly generation: number
-  readonly kept: string | null
-  readonly ended_until: number | null
-  readonly created_at: number
   readonly version: number
-  readonly oauth_accounts: string
-  readonly fields: string | null
-  readonly imported: string | null
-  readonly factors: string | null
+  /** `documentOf` as JSON. */
+  readonly document: string
 }
+
+/** The column of a fact. */
+export const columnOf = (fact: keyof Facts): string => fact.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 /**
  * The rowid of a new user, unless another user has it. SQLite searches one tree for a rowid and two for an id, and with
@@ -49,11 +34,10 @@ export interface SessionRow {
   readonly digest: string
   readonly user_id: UserId
   readonly generation: number
-  /** `null`, as the next two, in a row of an earlier release. */
-  readonly sid: string | null
-  readonly proved_at: number | null
+  readonly sid: string
+  readonly proved_at: number
   /** A list as JSON. */
-  readonly methods: string | null
+  readonly methods: string
   readonly created_at: number
   readonly seen_at: number
   readonly idle_seconds: number | null
@@ -131,9 +115,6 @@ export function eventOf(payload: string): AccountEvent {
   const { at, ...rest } = JSON.parse(payload)
   return { ...rest, at: new Date(at) }
 }
-
-/** The column `field` of a key. No own field has the name of the passkeys. */
-export const claimName = (kind: KeyKind): string => (kind === 'passkey' ? ':passkey' : kind.replace(/^field:/, ''))
 
 /** The name of the row in `meta` that has the mark of this name. */
 export const rowOf = (name: string): string => (name === 'secret' ? 'secret-mark' : name)

@@ -1,29 +1,9 @@
 import type { Database } from 'better-sqlite3'
 import { type Migrations, migrateFirst, missingMigrations, type Schema, schemaAfter } from '../../migrations.ts'
-import { firstTables } from './0006-first-tables.ts'
-import { provedLogins } from './0007-proved-logins.ts'
-import { sinks } from './0008-sinks.ts'
-import { activeSuperusers } from './0009-active-superusers.ts'
-import { lastLogins } from './0010-last-logins.ts'
-import { ownFields } from './0011-own-fields.ts'
-import { imports } from './0012-imports.ts'
-import { secondFactors } from './0013-second-factors.ts'
-import { userSearch } from './0014-user-search.ts'
-import { deactivations } from './0016-deactivations.ts'
+import { firstTables } from './0017-first-tables.ts'
 
 /** Every migration of the file, in its order. */
-export const migrations: Migrations<Database> = [
-  firstTables,
-  provedLogins,
-  sinks,
-  activeSuperusers,
-  lastLogins,
-  ownFields,
-  imports,
-  secondFactors,
-  userSearch,
-  deactivations,
-]
+export const migrations: Migrations<Database> = [firstTables]
 
 /**
  * Runs the missing migrations in one transaction. The writer tries again while another process holds the lock of the file.

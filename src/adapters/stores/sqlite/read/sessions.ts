@@ -1,5 +1,5 @@
 import type { SessionStore } from '../../../../application/ports/stores/session-store.ts'
-import { loginOfEarlier, type Session } from '../../../../domain/session.ts'
+import type { Session } from '../../../../domain/session.ts'
 import type { Read } from '../connection.ts'
 import type { Writes } from '../protocol.ts'
 import type { SessionRow } from '../rows.ts'
@@ -28,16 +28,14 @@ export function sqliteSessions(read: Read, writes: Writes['sessions'], clock: ()
 }
 
 function fromRow(row: SessionRow): Session {
-  const createdAt = new Date(row.created_at)
-  const earlier = loginOfEarlier({ digest: row.digest, createdAt })
   return {
     digest: row.digest,
     userId: row.user_id,
     generation: row.generation,
-    sid: row.sid ?? earlier.sid,
-    provedAt: row.proved_at === null ? earlier.provedAt : new Date(row.proved_at),
-    methods: row.methods === null ? earlier.methods : JSON.parse(row.methods),
-    createdAt,
+    sid: row.sid,
+    provedAt: new Date(row.proved_at),
+    methods: JSON.parse(row.methods),
+    createdAt: new Date(row.created_at),
     seenAt: new Date(row.seen_at),
     idleSeconds: row.idle_seconds,
     endsAt: new Date(row.ends_at),

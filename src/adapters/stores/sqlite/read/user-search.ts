@@ -1,7 +1,7 @@
 import type { User } from '../../../../domain/user.ts'
 import { type Bounds, behindPrefix, type Criterion, type Place, type SearchPlan, searching } from '../../user-search.ts'
 import type { Read } from '../connection.ts'
-import type { UserRow } from '../rows.ts'
+import { columnOf, type UserRow } from '../rows.ts'
 
 type Value = string | number | bigint
 
@@ -24,9 +24,7 @@ interface Order {
 function orderOf(along: Criterion | null): Order {
   switch (along?.of) {
     case 'key':
-      return along.prefix.field === null
-        ? { from: 'users', value: 'email_key' }
-        : { from: 'field_claims', join: ' CROSS JOIN users ON users.id = field_claims.user_id', value: 'key' }
+      return { from: 'user_keys', join: ' CROSS JOIN users ON users.id = user_keys.user_id', value: 'key' }
     case 'createdAt':
       return { from: 'users INDEXED BY users_created', value: 'created_at' }
     case 'lastLoginAt':
@@ -44,8 +42,7 @@ function orderOf(along: Criterion | null): Order {
   }
 }
 
-const flags = { isVerified: 'is_verified', isSuperuser: 'is_superuser' }
-const holding = 'field_claims AS own WHERE own.user_id = users.id AND own.field = ? AND own.key >= ? AND own.key < ?'
+const holding = 'user_keys AS own WHERE own.user_id = users.id AND own.kind = ? AND own.key >= ? AND own.key < ?'
 
 const nowhere: Bounds = { after: null, end: null }
 
@@ -59,13 +56,9 @@ function conditionOf(criterion: Criterion, values: Value[], { after, end } = now
     case 'key':
     case 'noKey': {
       const { field, text } = criterion.prefix
-      const range = [text, behindPrefix(text)]
-      values.push(...(field === null ? range : [field, ...range]))
-      if (criterion.of === 'key') {
-        const within = (key: string): string => `${low}${key} >= ? AND ${high}${key} < ?`
-        return field === null ? within('email_key') : `field = ? AND ${within('key')}`
-      }
-      return field === null ? 'NOT (email_key >= ? AND email_key < ?)' : `NOT EXISTS (SELECT 1 FROM ${holding})`
+      values.push(field === null ? 'email' : `field:${field}`, text, behindPrefix(text))
+      if (criterion.of === 'key') return `kind = ? AND ${low}key >= ? AND ${high}key < ?`
+      return `NOT EXISTS (SELECT 1 FROM ${holding})`
     }
     case 'createdAt':
     case 'lastLoginAt': {
@@ -76,20 +69,18 @@ function conditionOf(criterion: Criterion, values: Value[], { after, end } = now
       const limits = [...(from ? [`${low}${column} >= ?`] : []), ...(to ? [`${high}${column} < ?`] : [])]
       return [`${column} IS NOT NULL`, ...limits].join(' AND ')
     }
-    case 'hasFactor': {
-      if (criterion.now === null) return criterion.is ? 'factors IS NOT NULL' : 'factors IS NULL'
-      values.push(criterion.now.getTime())
-      const isDue = "coalesce(json_extract(factors, '$.resetAt') <= ?, 0)"
-      return criterion.is ? `factors IS NOT NULL AND NOT ${isDue}` : `(factors IS NULL OR ${isDue})`
-    }
+    case 'hasFactor':
     case 'isActive': {
-      if (criterion.now === null) return `is_active = ${Number(criterion.is)}`
+      const [column, until] = [columnOf(criterion.of), columnOf(`${criterion.of}Until`)]
+      const [is, isNot] = [`${column} = ${Number(criterion.is)}`, `${column} = ${Number(!criterion.is)}`]
+      if (criterion.now === null) return is
       values.push(criterion.now.getTime())
-      if (criterion.is) return '(is_active = 1 OR inactive_until <= ?)'
-      return 'is_active = 0 AND (inactive_until IS NULL OR inactive_until > ?)'
+      // Only the value that few users have ends by itself, and only its condition needs an index.
+      const isRare = criterion.is === (criterion.of === 'hasFactor')
+      return isRare ? `${is} AND (${until} IS NULL OR ${until} > ?)` : `(${is} OR (${isNot} AND ${until} <= ?))`
     }
     default:
-      return `${flags[criterion.of]} = ${Number(criterion.is)}`
+      return `${columnOf(criterion.of)} = ${Number(criterion.is)}`
   }
 }
 

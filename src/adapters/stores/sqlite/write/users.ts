@@ -1,14 +1,10 @@
 import { type Taken, takenAmong } from '../../../../application/ports/stores/user-store.ts'
-import { type EmailKey, emailKey } from '../../../../domain/email.ts'
 import type { AccountEvent } from '../../../../domain/events.ts'
-import { hasFactor } from '../../../../domain/factors.ts'
 import type { UserId } from '../../../../domain/ids.ts'
-import { passwordScheme } from '../../../../domain/password.ts'
 import { isActiveSuperuser, type User } from '../../../../domain/user.ts'
-import { keysOf } from '../../../../domain/user-record.ts'
-import { fieldsJson } from '../../field-json.ts'
+import { documentOf, type Facts, factNames, factsOf, keysOf } from '../../../../domain/user-record.ts'
 import type { InThread, Writes } from '../protocol.ts'
-import { claimName, rowIdOf, type UserRow } from '../rows.ts'
+import { columnOf, rowIdOf, type UserRow } from '../rows.ts'
 import { insertInto, type Statements } from '../statements.ts'
 import { appendEvents, hasRoom } from './outbox.ts'
 import { takeNumber } from './user-ids.ts'
@@ -18,34 +14,18 @@ import { takeNumber } from './user-ids.ts'
  * write.
  */
 export function userWrites(sql: Statements): InThread<Writes['users']> {
-  function putAccounts(user: User): void {
-    const put = 'INSERT INTO oauth_claims (provider, account_id, user_id) VALUES (?, ?, ?)'
-    for (const { provider, accountId } of user.oauthAccounts) {
-      sql<[string, string, UserId]>(put).run(provider, accountId, user.id)
-    }
-  }
-
   function putKeys(user: User): void {
-    const put = 'INSERT INTO field_claims (field, key, user_id) VALUES (?, ?, ?)'
-    for (const { kind, key } of claimsOf(user)) sql<[string, string, UserId]>(put).run(claimName(kind), key, user.id)
+    const put = 'INSERT INTO user_keys (kind, key, user_id) VALUES (?, ?, ?)'
+    for (const { kind, key } of keysOf(user)) sql<[string, string, UserId]>(put).run(kind, key, user.id)
   }
 
-  /** @param own the user whose address, accounts and keys do not count as taken */
+  /** @param own the user whose own keys do not count as taken */
   function conflictOf(user: User, own: UserId | null): Taken | null {
-    const owner = sql<[EmailKey], { id: UserId }>('SELECT id FROM users WHERE email_key = ?').get(emailKey(user.email))
-    if (owner !== undefined && owner.id !== own) return 'email_taken'
-    const ownerOf = 'SELECT user_id AS id FROM oauth_claims WHERE provider = ? AND account_id = ?'
-    const isTaken = user.oauthAccounts.some(({ provider, accountId }) => {
-      const other = sql<[string, string], { id: UserId }>(ownerOf).get(provider, accountId)
-      return other !== undefined && other.id !== own
-    })
-    if (isTaken) return 'account_taken'
-    const holderOf = 'SELECT user_id AS id FROM field_claims WHERE field = ? AND key = ?'
-    const held = claimsOf(user).filter(({ kind, key }) => {
-      const other = sql<[string, string], { id: UserId }>(holderOf).get(claimName(kind), key)
-      return other !== undefined && other.id !== own
-    })
-    return takenAmong(held.map(({ kind }) => kind))
+    const ownerOf = sql<[string, string], { id: UserId }>(
+      'SELECT user_id AS id FROM user_keys WHERE kind = ? AND key = ?',
+    )
+    const taken = keysOf(user).filter(({ kind, key }) => (ownerOf.get(kind, key)?.id ?? own) !== own)
+    return takenAmong(taken.map(({ kind }) => kind))
   }
 
   /** `null`: SQLite chooses another rowid. */
@@ -69,7 +49,6 @@ export function userWrites(sql: Statements): InThread<Writes['users']> {
     takeNumber(sql, user.id)
     const row = { row_id: freeRowId(user.id), ...toRow(user) }
     sql<[UserRow]>(insertInto('users', row)).run(row)
-    putAccounts(user)
     putKeys(user)
     appendEvents(sql, user.id, events, now)
     return 'stored'
@@ -96,9 +75,7 @@ export function userWrites(sql: Statements): InThread<Writes['users']> {
       const row = toRow({ ...user, version: user.version + 1 })
       const changes = Object.keys(row).map((name) => `${name} = @${name}`)
       sql<[UserRow]>(`UPDATE users SET ${changes.join(', ')} WHERE id = @id`).run(row)
-      sql<[UserId]>('DELETE FROM oauth_claims WHERE user_id = ?').run(user.id)
-      putAccounts(user)
-      sql<[UserId]>('DELETE FROM field_claims WHERE user_id = ?').run(user.id)
+      sql<[UserId]>('DELETE FROM user_keys WHERE user_id = ?').run(user.id)
       putKeys(user)
       appendEvents(sql, user.id, events, now)
       return 'stored'
@@ -114,31 +91,12 @@ export function userWrites(sql: Statements): InThread<Writes['users']> {
   }
 }
 
-/** The keys in `field_claims`. */
-const claimsOf = (user: User) => keysOf(user).filter(({ kind }) => kind !== 'email' && kind !== 'account')
+const cellOf = (fact: Facts[keyof Facts]): string | number | null =>
+  fact === null || typeof fact === 'string' ? fact : Number(fact)
 
 function toRow(user: User): UserRow {
-  return {
-    id: user.id,
-    email: user.email,
-    email_key: emailKey(user.email),
-    password_hash: user.passwordHash,
-    password_scheme: user.passwordHash === null ? null : passwordScheme(user.passwordHash),
-    password_version: user.passwordVersion,
-    is_active: Number(user.isActive),
-    is_superuser: Number(user.isSuperuser),
-    is_verified: Number(user.isVerified),
-    inactive_until: user.inactiveUntil?.getTime() ?? null,
-    inactive_reason: user.inactiveReason,
-    is_owner_proved: Number(user.isOwnerProved),
-    generation: user.sessions.generation,
-    kept: user.sessions.keptSid,
-    ended_until: user.endedUntil?.getTime() ?? null,
-    created_at: user.createdAt.getTime(),
-    version: user.version,
-    oauth_accounts: JSON.stringify(user.oauthAccounts),
-    fields: fieldsJson(user.fields),
-    imported: user.imported && JSON.stringify(user.imported),
-    factors: hasFactor(user) ? JSON.stringify(user.factors) : null,
-  }
+  const { id, version } = user
+  const facts = factsOf(user)
+  const columns = factNames.map((name) => [columnOf(name), cellOf(facts[name])] as const)
+  return { id, version, document: JSON.stringify(documentOf(user)), ...Object.fromEntries(columns) }
 }
