@@ -92,7 +92,13 @@ export class Primary {
     if (first === undefined) return
     const worker = await this.#start()
     if (this.#isStopping) return
-    if (worker instanceof Ended) return this.#ended.resolve(worker.exitCode)
+    if (worker instanceof Ended) {
+      const { signal } = worker
+      // Otherwise it has told why itself.
+      if (signal !== null)
+        this.#needs.log.error({ signal }, 'the first process was killed while it started: it may need more memory')
+      return this.#ended.resolve(worker.exitCode)
+    }
     this.#put(worker, first)
     for (const place of others) void this.#fill(place)
   }

@@ -1,5 +1,7 @@
 import { createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
+import { scratchModule } from '../../adapters/events/scratch-module.ts'
 import { eventually } from '../../support/eventually.ts'
 import { logIn, register } from '../../support/http/client.ts'
 import { portcullis } from '../../support/process/command-line.ts'
@@ -91,22 +93,29 @@ describe('portcullis serve --processes', () => {
     expect(next.filter(isAlive)).to.deep.equal([])
   })
 
-  it('refuses what a single process has to do, and a port in use', async () => {
+  it('says why it does not start', async () => {
     const start = (env: Readonly<Record<string, string>>, processes = '2') =>
       portcullis(['serve', '--processes', processes], { env: { PORTCULLIS_MAIL__URL: 'off', ...env } })
     const other = createServer()
     const port = await listen(other)
-    const memory = await start({ PORTCULLIS_STORES__SESSIONS__KIND: 'memory', PORTCULLIS_MAIL__URL: 'mailbox:' })
+    const killing = scratchModule("process.kill(process.pid, 'SIGKILL')")
+    const [memory, wrong, taken, killed] = await Promise.all([
+      start({ PORTCULLIS_STORES__SESSIONS__KIND: 'memory', PORTCULLIS_MAIL__URL: 'mailbox:' }),
+      start({}, '0'),
+      start({ PORTCULLIS_HTTP__PORT: `${port}` }),
+      start({ PORTCULLIS_HANDLERS__MODULE: fileURLToPath(killing.url), PORTCULLIS_HTTP__PORT: '0' }),
+    ])
+    other.close()
+    killing.remove()
     expect(memory.code).to.equal(2)
     expect(memory.err).to.match(/stores\.sessions\.kind: memory .*without --processes\n *mail\.url: mailbox: /)
-    const wrong = await start({}, '0')
     expect([wrong.code, wrong.err.split('\n')[0]]).to.deep.equal([
       2,
       "error: option '--processes <count>' argument '0' is invalid. give a number from 1 to 99, or auto",
     ])
-    const taken = await start({ PORTCULLIS_HTTP__PORT: `${port}` })
-    other.close()
     expect(taken.code).to.equal(1)
     expect(taken.err).to.include('http.port: another program listens there already')
+    expect(killed.code).to.equal(1)
+    expect(killed.err).to.match(/"signal":"SIGKILL","msg":"the first process was killed while it started/)
   })
 })
