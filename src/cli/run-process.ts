@@ -34,10 +34,7 @@ export async function runProcess(options: Options, begin: Begin): Promise<ExitCo
   let reloading = Promise.resolve()
   process.on('SIGHUP', () => {
     if (isTerminalClosed()) return
-    reloading = reloading.then(async () => {
-      await (await started.promise)()
-      part?.reloaded()
-    })
+    reloading = reloading.then(async () => (await started.promise)())
   })
 
   const read = async (): Promise<LoadedSettings> => {

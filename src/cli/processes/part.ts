@@ -7,7 +7,6 @@ import { dividedAmong, requireShareable } from './shares.ts'
 /** A message of a process to the primary. */
 export type Told =
   | { readonly is: 'serving' }
-  | { readonly is: 'reloaded' }
   | { readonly is: 'figures'; readonly figures: Figures }
 
 /** The only question of the primary. */
@@ -38,7 +37,6 @@ export function ownPart(processes: number) {
       return dividedAmong(processes, loaded)
     },
     serves: () => void tell({ is: 'serving' }),
-    reloaded: () => void tell({ is: 'reloaded' }),
     /** Resolves when the primary has ended. */
     orphaned: once(process, 'disconnect'),
     figures,

@@ -54,8 +54,6 @@ export class Primary {
   readonly #needs: Needs
   readonly #places: readonly Place[]
   readonly #serving = new Set<Worker>()
-  /** Called when the process has reloaded its settings, or has ended. */
-  readonly #whenReloaded = new Map<Worker, () => void>()
   readonly #ended = Promise.withResolvers<ExitCode>()
   #isStopping = false
   #reloads = 0
@@ -72,16 +70,15 @@ export class Primary {
   async run(): Promise<ExitCode> {
     cluster.schedulingPolicy = cluster.SCHED_RR
     cluster.setupPrimary({ args: [...this.#needs.args] })
-    // A reload waits for a restart, and both wait for the start.
+    // A restart waits for the start and for the restart before it.
     let acting = this.#startAll()
-    const act = (what: () => Promise<void>): void => {
-      acting = acting.then(what)
-    }
     process.on('SIGHUP', () => {
       if (isTerminalClosed()) void this.#stop('SIGHUP')
-      else act(() => this.#reloadAll())
+      else this.#reloadAll()
     })
-    process.on('SIGUSR2', () => act(() => this.#restartAll()))
+    process.on('SIGUSR2', () => {
+      acting = acting.then(() => this.#restartAll())
+    })
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void this.#stop(signal))
     return this.#ended.promise
   }
@@ -116,7 +113,6 @@ export class Primary {
       })
       worker.on('message', (message: Told) => {
         told(worker, message)
-        if (message.is === 'reloaded') this.#whenReloaded.get(worker)?.()
         if (message.is !== 'serving') return
         this.#serving.add(worker)
         if (this.#reloads > reloads) worker.process.kill('SIGHUP') // it may have read the settings before
@@ -125,7 +121,6 @@ export class Primary {
       worker.once('exit', (code, signal) => {
         this.#serving.delete(worker)
         gone(worker)
-        this.#whenReloaded.get(worker)?.()
         resolve(new Ended(code, signal))
       })
     })
@@ -160,15 +155,10 @@ export class Primary {
     }
   }
 
-  async #reloadAll(): Promise<void> {
+  /** At the same time, so that none waits for one that hangs. */
+  #reloadAll(): void {
     this.#reloads += 1
-    for (const worker of this.serving) {
-      if (worker.isDead()) continue
-      const reloaded = new Promise<void>((resolve) => this.#whenReloaded.set(worker, resolve))
-      worker.process.kill('SIGHUP')
-      await reloaded
-      this.#whenReloaded.delete(worker)
-    }
+    for (const worker of this.#serving) worker.process.kill('SIGHUP')
   }
 
   /** Each new process serves before the old one drains. If it does not start, the other old ones go on. */

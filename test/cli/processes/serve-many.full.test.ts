@@ -52,7 +52,7 @@ describe('portcullis serve --processes', () => {
     expect((await fetch(`${service.url}/admin`)).status).to.equal(404)
   })
 
-  it('reloads and restarts one process after the other, and answers every request', async () => {
+  it('reloads each process and restarts one after the other, and answers every request', async () => {
     const before = serving(service)
     const clients = readers(service.url, '/healthz', {}, 4)
     await clients.more(20)
@@ -73,6 +73,9 @@ describe('portcullis serve --processes', () => {
     const answers: number[] = []
     const reading = Array.from({ length: 4 }, async () => answers.push(await read()))
     await eventually('the answers of the other process', () => answers.length === 3)
+    const reloaded = lines('reloaded the settings').length
+    process.kill(service.pid, 'SIGHUP')
+    await eventually('the reload of the other process', () => lines('reloaded the settings').length > reloaded)
     process.kill(killed, 'SIGKILL')
     await Promise.all(reading)
     expect(answers).to.deep.equal([200, 200, 200, 200])
