@@ -170,6 +170,21 @@ describe('the MongoDB store', () => {
       expect(await opened.handle.users.find(user.id)).to.deep.equal(read)
     })
 
+    it('keeps the members of users that a later release has written', async () => {
+      const user = aUser()
+      await opened.handle.users.insert(user, [])
+      const later = { later: { at: new Date(7) } }
+      await client.db().collection<{ _id: string }>('users').updateOne({ _id: user.id }, { $set: later })
+      const read = { ...user, others: later }
+      expect(await opened.handle.users.find(user.id)).to.deep.equal(read)
+      const { version } = user
+      expect(await opened.handle.users.replace({ ...read, isVerified: false }, [])).to.equal('stored')
+      const changed = { ...read, isVerified: false, version: version + 1 }
+      expect(await opened.handle.users.find(user.id)).to.deep.equal(changed)
+      await opened.handle.users.remove(changed, [anEvent(user, { type: 'deleted' })])
+      expect(await stored(user.id)).to.not.have.property('later')
+    })
+
     it('finds users by the beginning of their address whom an earlier release has written', async () => {
       const own = await openMongo()
       const mongo = new driver.MongoClient(own.url)

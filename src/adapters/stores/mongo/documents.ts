@@ -1,15 +1,12 @@
 import type { SinkName } from '../../../application/ports/stores/outbox.ts'
 import { type EmailKey, emailKey } from '../../../domain/email.ts'
 import { type AccountEvent, haveRoom, maxWaitingEvents } from '../../../domain/events.ts'
-import { type Factors, hasFactor, noFactors } from '../../../domain/factors.ts'
-import { noFields, type UserFields } from '../../../domain/fields.ts'
 import type { EventId, IdKind, UserId } from '../../../domain/ids.ts'
 import type { OneTimeToken, TokenRequest } from '../../../domain/one-time-token.ts'
-import { passwordScheme } from '../../../domain/password.ts'
 import type { Session } from '../../../domain/session.ts'
 import type { SingleUseRecord } from '../../../domain/single-use-record.ts'
-import type { Imported, User } from '../../../domain/user.ts'
-import type { UniqueKey } from '../../../domain/user-record.ts'
+import type { User } from '../../../domain/user.ts'
+import { documentOf, factsOf, type UniqueKey, userOf as userOfDocument } from '../../../domain/user-record.ts'
 import type { RefusedLoginJson } from '../refused-login-json.ts'
 
 /** The events of a user that wait for their distribution. */
@@ -25,18 +22,8 @@ interface OutboxDocument {
  * A user and its events. One unique index covers `uniqueKeys`: those of `uniqueKeyOf`, or the
  * `noUserKey` of a record that is no user.
  */
-export interface UserDocument
-  extends Omit<User, 'id' | 'sessions' | 'factors' | 'fields' | 'imported' | 'inactiveUntil' | 'inactiveReason'> {
+export interface UserDocument extends Pick<User, 'version' | 'isActive' | 'isSuperuser'> {
   readonly _id: UserId
-  /** Absent in a document of an earlier release. */
-  readonly fields?: UserFields
-  /** Absent, too. */
-  readonly imported?: Imported | null
-  /** Absent, too. `null` for a user without factors. */
-  readonly factors?: Factors | null
-  /** Absent, too, as the reason. */
-  readonly inactiveUntil?: Date | null
-  readonly inactiveReason?: string | null
   /** The field has the name of earlier releases, for which `sid` and id of a credential are the same. */
   readonly sessions: { readonly generation: number; readonly keptCredentialId: string | null }
   readonly passwordScheme: string | null
@@ -168,17 +155,16 @@ export function literal<T extends string | number>(value: T): T {
   return value
 }
 
-/** The fields that each write of a user sets, except the version. */
-export function writtenFields({ id, version, sessions: { generation, keptSid }, ...fields }: User) {
-  const { passwordHash } = fields
-  const sessions = { generation, keptCredentialId: keptSid }
-  const factors = hasFactor(fields) ? fields.factors : null
+/** The fields that each write of a user sets, except the version: the members of its document, and what indexes need. */
+export function writtenFields(user: User) {
+  const { isActive, isSuperuser, sessions } = user
   return {
-    ...fields,
-    emailKey: emailKey(fields.email),
-    sessions,
-    factors,
-    passwordScheme: passwordHash === null ? null : passwordScheme(passwordHash),
+    ...documentOf(user),
+    isActive,
+    isSuperuser,
+    emailKey: emailKey(user.email),
+    sessions: { generation: sessions.generation, keptCredentialId: sessions.keptSid },
+    passwordScheme: factsOf(user).passwordScheme,
   }
 }
 
@@ -187,27 +173,21 @@ export function personalFields(user: User): Record<string, ''> {
   return Object.fromEntries(['version', 'lastLoginAt', ...Object.keys(writtenFields(user))].map((name) => [name, '']))
 }
 
-export function userOf({
-  _id: id,
-  uniqueKeys,
-  emailKey,
-  removed,
-  outbox,
-  passwordScheme,
-  lastLoginAt,
-  ...fields
-}: UserDocument): User {
-  const { generation, keptCredentialId: keptSid } = fields.sessions
-  return {
-    id,
-    ...fields,
-    factors: fields.factors ?? noFactors,
-    fields: fields.fields ?? noFields,
-    imported: fields.imported ?? null,
-    inactiveUntil: fields.inactiveUntil ?? null,
-    inactiveReason: fields.inactiveReason ?? null,
-    sessions: { generation, keptSid },
-  }
+export function userOf(document: UserDocument): User {
+  const {
+    _id: id,
+    version,
+    sessions,
+    uniqueKeys,
+    emailKey,
+    removed,
+    outbox,
+    passwordScheme,
+    lastLoginAt,
+    ...members
+  } = document
+  const { generation, keptCredentialId: keptSid } = sessions
+  return userOfDocument(id, version, { ...members, sessions: { generation, keptSid } })
 }
 
 /** Matches the records that a sparse index over a time contains. */
