@@ -5,9 +5,7 @@ import type { LoadedSettings } from '../../config/settings/load.ts'
 import { dividedAmong, requireShareable } from './shares.ts'
 
 /** A message of a process to the primary. */
-export type Told =
-  | { readonly is: 'serving' }
-  | { readonly is: 'figures'; readonly figures: Figures }
+export type Told = { readonly is: 'serving' } | { readonly is: 'figures'; readonly figures: Figures }
 
 /** The only question of the primary. */
 export const figuresWanted = 'portcullis: figures'

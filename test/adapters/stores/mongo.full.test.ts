@@ -11,7 +11,7 @@ import { noFields } from '../../../src/domain/fields.ts'
 import type { UserId } from '../../../src/domain/ids.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
 import type { User } from '../../../src/domain/user.ts'
-import { unique } from '../../../src/domain/user-record.ts'
+import { keysOf, unique } from '../../../src/domain/user-record.ts'
 import { anEvent, aSession, aSingleUseRecord, aToken, aUser, someFactors } from '../../../src/testing/builders.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import { type MongoServer, NoMongo, sharedMongo, startMongo } from '../../support/servers/mongo-server.ts'
@@ -205,6 +205,32 @@ describe('the MongoDB store', () => {
           expect(found).to.have.nested.property('items[0].user.id', user?.id)
         }
         expect(await users.countDocuments({ emailKey: { $exists: false } })).to.equal(0)
+        await later.close()
+      } finally {
+        await mongo.close()
+        await own.close()
+      }
+    })
+
+    it('finds users by passkeys whose keys an earlier release has written', async () => {
+      const own = await openMongo()
+      const mongo = new driver.MongoClient(own.url)
+      try {
+        const users = mongo.db().collection<{ _id: string; uniqueKeys: string[] }>('users')
+        const user = aUser({ factors: someFactors() })
+        const [key = expect.fail('there is no passkey')] = keysOf(user).filter(({ kind }) => kind === 'passkey')
+        expect(await own.handle.users.insert(user, [])).to.equal('stored')
+        await users.updateOne({ _id: user.id }, { $pull: { uniqueKeys: `p:${key.key}` } })
+        await users.updateOne({ _id: user.id }, { $push: { uniqueKeys: 'f::passkey:handle' } })
+        await users.updateOne({ _id: user.id }, { $set: { 'fields.keys.:passkey': 'handle' } })
+        await mongo
+          .db()
+          .collection<{ _id: string }>('meta')
+          .updateOne({ _id: 'schema' }, { $set: { version: 11, oldest: 11 } })
+        const later = await open(own.url)
+        await recovers(() => later.prepare())
+        expect(await usersOf(later).findBy(key)).to.deep.equal(user)
+        expect(await users.countDocuments({ uniqueKeys: 'f::passkey:handle' })).to.equal(0)
         await later.close()
       } finally {
         await mongo.close()

@@ -3,8 +3,8 @@ import pg from 'pg'
 import { postgresBackend } from '../../../src/adapters/stores/postgres/postgres.ts'
 import { openShares, type StoreHandle, Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
 import { emailKey } from '../../../src/domain/email.ts'
-import { unique } from '../../../src/domain/user-record.ts'
-import { anEvent, aSession, aTokenRequest, aUser } from '../../../src/testing/builders.ts'
+import { keysOf, unique } from '../../../src/domain/user-record.ts'
+import { anEvent, aSession, aTokenRequest, aUser, someFactors } from '../../../src/testing/builders.ts'
 import { keyOf, leaseOne, theSink, withEvents } from '../../../src/testing/users-scene.ts'
 import { eventually } from '../../support/eventually.ts'
 import { faultOf } from '../../support/fault-of.ts'
@@ -192,6 +192,7 @@ describe('the PostgreSQL store', () => {
 
   describe('beside other transactions and tables', () => {
     let server: PostgresServer
+    let url: string
     let handle: Handle
     /** A connection of another program. */
     let other: pg.Client
@@ -200,7 +201,7 @@ describe('the PostgreSQL store', () => {
 
     beforeEach(async () => {
       server = await sharedPostgres()
-      const url = await server.newDatabase()
+      url = await server.newDatabase()
       // A deadlock would then end by a time-out.
       await server.query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET deadlock_timeout = '1min'`)
       handle = await prepared(url)
@@ -243,6 +244,28 @@ describe('the PostgreSQL store', () => {
       expect((await rounding.users.find(user.id))?.createdAt).to.deep.equal(at)
       expect(await rounding.sessions.find(session.digest)).to.deep.equal(session)
       await rounding.close()
+    })
+
+    it('finds users by passkeys whose keys an earlier release has written', async () => {
+      const user = aUser({ factors: someFactors() })
+      const [key = expect.fail('there is no passkey')] = keysOf(user).filter(({ kind }) => kind === 'passkey')
+      await handle.users.insert(user, [])
+      const { rowCount } = await other.query(
+        `UPDATE field_claims SET key = $1 WHERE field = ':passkey' AND user_id = $2`,
+        [user.factors.passkeyHandle, user.id],
+      )
+      expect(rowCount).to.equal(1)
+      const fields = JSON.stringify({
+        ...user.fields,
+        keys: { ...user.fields.keys, ':passkey': user.factors.passkeyHandle },
+      })
+      await other.query('UPDATE user_private SET fields = $1 WHERE user_id = $2', [fields, user.id])
+      await other.query(`UPDATE meta SET value = '{"version":2,"oldest":1}' WHERE name = 'schema'`)
+      const later = await prepared(url)
+      expect(await later.users.findBy(key)).to.deep.equal(user)
+      const held = `SELECT key FROM field_claims WHERE field = ':passkey' AND user_id = $1`
+      expect((await other.query(held, [user.id])).rows).to.deep.equal([{ key: key.key }])
+      await later.close()
     })
 
     it('works on when a later release has added columns', async () => {

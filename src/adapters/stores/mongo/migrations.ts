@@ -1,8 +1,11 @@
 import type { EmailKey } from '../../../domain/email.ts'
+import type { Factors } from '../../../domain/factors.ts'
 import type { UserId } from '../../../domain/ids.ts'
+import { unique } from '../../../domain/user-record.ts'
 import { lastOf, type Migrations, type SchemaRecord } from '../migrations.ts'
+import { behindPrefix } from '../user-search.ts'
 import { type Connection, latest } from './connection/connection.ts'
-import { type DeliveryDocument, deliveryId, noSink, someTime } from './documents.ts'
+import { type DeliveryDocument, deliveryId, noSink, someTime, uniqueKeyOf } from './documents.ts'
 
 /**
  * The dead letters leave the users. They have no sink, so a retry distributes them to every sink. The waiting events stay,
@@ -47,6 +50,35 @@ async function addEmailKeys({ users, translate }: Connection): Promise<void> {
   }
 }
 
+/** Users are found by the ids of their passkeys, in place of the handle. */
+async function addPasskeyKeys({ users, translate }: Connection): Promise<void> {
+  const withHandle = { uniqueKeys: { $gte: handleKey, $lt: behindPrefix(handleKey) } }
+  const found = users.find<OldPasskeys>(withHandle, {
+    projection: { uniqueKeys: 1, factors: 1 },
+    batchSize: usersPerWrite,
+  })
+  for (;;) {
+    const next = await translate(() => found.next())
+    if (next === null) return
+    const some = [next, ...found.readBufferedDocuments(usersPerWrite - 1)]
+    const writes = some.map(({ _id, uniqueKeys, factors }) => {
+      const passkeys = (factors?.passkeys ?? []).map(({ id }) => uniqueKeyOf(unique.passkey(id)))
+      const keys = [...uniqueKeys.filter((key) => !key.startsWith(handleKey)), ...passkeys]
+      const update = { $set: { uniqueKeys: keys }, $unset: { 'fields.keys.:passkey': '' as const } }
+      return { updateOne: { filter: { _id, uniqueKeys }, update } }
+    })
+    await translate(() => users.bulkWrite(writes, { ordered: false }))
+  }
+}
+
+const handleKey = 'f::passkey:'
+
+interface OldPasskeys {
+  readonly _id: UserId
+  readonly uniqueKeys: readonly string[]
+  readonly factors: Pick<Factors, 'passkeys'> | null
+}
+
 interface OldUser {
   readonly _id: UserId
   readonly outbox: { readonly dead: readonly Pick<DeliveryDocument, 'event' | 'attempts' | 'reason' | 'diedAt'>[] }
@@ -63,6 +95,8 @@ export const migrations: Migrations<Connection> = [
   { version: 10, excludesOlder: true, run: addEmailKeys },
   // An older release would leave the end of a former deactivation in a user whom it deactivates for good.
   { version: 11, excludesOlder: true, run: () => undefined },
+  // An older release would look for the handle of a passkey.
+  { version: 12, excludesOlder: true, run: addPasskeyKeys },
 ]
 
 /** The version and the lock, as documents of `meta`. */

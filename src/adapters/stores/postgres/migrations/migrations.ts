@@ -4,9 +4,10 @@ import { Unsuitable } from '../../store-backend.ts'
 import type { Queries } from '../connection/connection.ts'
 import { firstTables, userColumns } from './0001-first-tables.ts'
 import { sharedUsers } from './0002-shared-users.ts'
+import { passkeyKeys } from './0003-passkey-keys.ts'
 
 /** Every migration of a schema, in its order. */
-export const migrations: Migrations<Queries> = [firstTables, sharedUsers]
+export const migrations: Migrations<Queries> = [firstTables, sharedUsers, passkeyKeys]
 
 export const knownSchema = lastOf(migrations)
 
