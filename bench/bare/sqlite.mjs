@@ -7,7 +7,7 @@ const byId = db.prepare(`
   FROM users WHERE id = ?`)
 const byEmail = db.prepare(`
   SELECT id, document ->> 'passwordHash' AS password_hash, is_active, document ->> '$.sessions.generation' AS generation
-  FROM users JOIN user_keys ON user_id = id WHERE kind = 'email' AND key = ?`)
+  FROM users JOIN user_keys ON user_row = row_id WHERE kind = 'email' AND key = ?`)
 const session = db.prepare('SELECT user_id, generation FROM sessions WHERE digest = ? AND expires_at > ?')
 
 export const userById = (id) => byId.get(id)

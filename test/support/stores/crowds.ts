@@ -62,9 +62,9 @@ export async function sqliteCrowd(count: number): Promise<Crowd> {
     SELECT ${[...Object.values(columns), ...others.map((name) => `first.${name}`)].join(', ')}
     FROM numbers, (SELECT * FROM users LIMIT 1) AS first`)
   const address = `document ->> 'email'`
-  writing.exec(`INSERT OR IGNORE INTO user_keys (kind, key, user_id) SELECT 'email', ${address}, id FROM users`)
+  writing.exec(`INSERT OR IGNORE INTO user_keys (kind, key, user_row) SELECT 'email', ${address}, row_id FROM users`)
   writing.exec(
-    `INSERT INTO user_keys (kind, key, user_id) SELECT 'field:name', substr(${address}, 3, 8) || row_id, id FROM users`,
+    `INSERT INTO user_keys (kind, key, user_row) SELECT 'field:name', substr(${address}, 3, 8) || row_id, row_id FROM users`,
   )
   writing.pragma('wal_checkpoint(TRUNCATE)')
   writing.close()

@@ -37,10 +37,10 @@ const tables = `
   CREATE TABLE user_keys (
     kind TEXT NOT NULL,
     key TEXT NOT NULL,
-    user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    user_row INTEGER NOT NULL REFERENCES users (row_id) ON DELETE CASCADE,
     PRIMARY KEY (kind, key)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX user_keys_user ON user_keys (user_id);
+  CREATE INDEX user_keys_user ON user_keys (user_row);
 
   -- Events outlive their user: no foreign key.
   CREATE TABLE outbox (

@@ -24,7 +24,7 @@ interface Order {
 function orderOf(along: Criterion | null): Order {
   switch (along?.of) {
     case 'key':
-      return { from: 'user_keys', join: ' CROSS JOIN users ON users.id = user_keys.user_id', value: 'key' }
+      return { from: 'user_keys', join: ' CROSS JOIN users ON row_id = user_row', value: 'key' }
     case 'createdAt':
       return { from: 'users INDEXED BY users_created', value: 'created_at' }
     case 'lastLoginAt':
@@ -42,7 +42,7 @@ function orderOf(along: Criterion | null): Order {
   }
 }
 
-const holding = 'user_keys AS own WHERE own.user_id = users.id AND own.kind = ? AND own.key >= ? AND own.key < ?'
+const holding = 'user_keys AS own WHERE own.user_row = row_id AND own.kind = ? AND own.key >= ? AND own.key < ?'
 
 const nowhere: Bounds = { after: null, end: null }
 

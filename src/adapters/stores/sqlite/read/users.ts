@@ -8,7 +8,7 @@ import { sqliteSearch } from './user-search.ts'
 
 const byRowId = 'SELECT * FROM users WHERE row_id = ? AND id = ?'
 const byId = 'SELECT * FROM users WHERE id = ?'
-const byKey = 'SELECT users.* FROM user_keys JOIN users ON users.id = user_keys.user_id WHERE kind = ? AND key = ?'
+const byKey = 'SELECT users.* FROM user_keys JOIN users ON row_id = user_row WHERE kind = ? AND key = ?'
 const behind = 'SELECT * FROM users WHERE id > ? ORDER BY id LIMIT ?'
 // The rowid of an integer is the integer, so the order is that of the numbers.
 const behindNumber = 'SELECT * FROM users WHERE row_id > ? ORDER BY row_id LIMIT ?'

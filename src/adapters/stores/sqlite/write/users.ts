@@ -15,14 +15,14 @@ import { takeNumber } from './user-ids.ts'
  */
 export function userWrites(sql: Statements): InThread<Writes['users']> {
   function putKeys(user: User): void {
-    const put = 'INSERT INTO user_keys (kind, key, user_id) VALUES (?, ?, ?)'
+    const put = 'INSERT INTO user_keys (kind, key, user_row) SELECT ?, ?, row_id FROM users WHERE id = ?'
     for (const { kind, key } of keysOf(user)) sql<[string, string, UserId]>(put).run(kind, key, user.id)
   }
 
   /** @param own the user whose own keys do not count as taken */
   function conflictOf(user: User, own: UserId | null): Taken | null {
     const ownerOf = sql<[string, string], { id: UserId }>(
-      'SELECT user_id AS id FROM user_keys WHERE kind = ? AND key = ?',
+      'SELECT id FROM user_keys JOIN users ON row_id = user_row WHERE kind = ? AND key = ?',
     )
     const taken = keysOf(user).filter(({ kind, key }) => (ownerOf.get(kind, key)?.id ?? own) !== own)
     return takenAmong(taken.map(({ kind }) => kind))
@@ -75,7 +75,7 @@ export function userWrites(sql: Statements): InThread<Writes['users']> {
       const row = toRow({ ...user, version: user.version + 1 })
       const changes = Object.keys(row).map((name) => `${name} = @${name}`)
       sql<[UserRow]>(`UPDATE users SET ${changes.join(', ')} WHERE id = @id`).run(row)
-      sql<[UserId]>('DELETE FROM user_keys WHERE user_id = ?').run(user.id)
+      sql<[UserId]>('DELETE FROM user_keys WHERE user_row = (SELECT row_id FROM users WHERE id = ?)').run(user.id)
       putKeys(user)
       appendEvents(sql, user.id, events, now)
       return 'stored'
