@@ -3,8 +3,12 @@
  * claim `exp`. The signature does not matter, because the state is refused in any case.
  */
 export function stateCode(state: string, isExpired: boolean): string {
-  return isExpired || isExpiredJwt(state) ? 'ACCESS_TOKEN_ALREADY_EXPIRED' : 'ACCESS_TOKEN_DECODE_ERROR'
+  if (isExpired || isExpiredJwt(state)) return 'ACCESS_TOKEN_ALREADY_EXPIRED'
+  return ofThisService.test(state) ? 'OAUTH_INVALID_STATE' : 'ACCESS_TOKEN_DECODE_ERROR'
 }
+
+/** The form of `newToken`. Such a state was used, or its journey began in another browser. */
+const ofThisService = /^[\w-]{43}$/
 
 function isExpiredJwt(state: string): boolean {
   const [, payload = ''] = state.split('.')

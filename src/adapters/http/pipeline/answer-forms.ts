@@ -15,7 +15,7 @@ export const compatOptions = {
   nullBodies: asInFastApi('Answers with the status 200 or 202 and without a body have the body `null`.'),
   plainReasons: asInFastApi('A `detail` whose `rule` is `custom` has no `rule`.'),
   stateCodes: asInFastApi(
-    'A callback with an unknown state is `ACCESS_TOKEN_DECODE_ERROR`, and with an expired one `ACCESS_TOKEN_ALREADY_EXPIRED`, instead of `OAUTH_INVALID_STATE`.',
+    'A callback with a state of another form is `ACCESS_TOKEN_DECODE_ERROR`, and with an expired one `ACCESS_TOKEN_ALREADY_EXPIRED`, instead of `OAUTH_INVALID_STATE`.',
   ),
   documentNames: asInFastApi(
     '`/openapi.json` names operations, schemas, tags and the id of a user as FastAPI does, so that generated clients stay.',
