@@ -7,6 +7,7 @@ import { eventually } from './support/eventually.ts'
 import { call, goodPassword, logIn, logInByCookie, register, type Sent } from './support/http/client.ts'
 import { inTime } from './support/in-time.ts'
 import { environmentOf, startCommand } from './support/process/commands.ts'
+import { hang } from './support/process/hang.ts'
 import { quickest } from './support/scenes/quickest.ts'
 import { type Fault, faultProxy } from './support/servers/fault-proxy.ts'
 import { sharedMongo } from './support/servers/mongo-server.ts'
@@ -363,8 +364,8 @@ describe('an outage of a store', () => {
 
     it('causes the same while the processes of PostgreSQL stand still', async () => {
       const stopped = (await sharedPostgres()).processes()
-      for (const pid of stopped) process.kill(pid, 'SIGSTOP')
       try {
+        await hang(stopped)
         await answersWithout('postgres')
       } finally {
         for (const pid of stopped) process.kill(pid, 'SIGCONT')

@@ -14,6 +14,7 @@ import type { User } from '../../../src/domain/user.ts'
 import { keysOf, unique } from '../../../src/domain/user-record.ts'
 import { anEvent, aSession, aSingleUseRecord, aToken, aUser, someFactors } from '../../../src/testing/builders.ts'
 import { faultOf } from '../../support/fault-of.ts'
+import { hang } from '../../support/process/hang.ts'
 import { type MongoServer, NoMongo, sharedMongo, startMongo } from '../../support/servers/mongo-server.ts'
 import { needsDeployment, onMongo } from '../../support/services/deployments.ts'
 import { dropDatabase, openMongo } from '../../support/stores/mongo.ts'
@@ -384,8 +385,8 @@ describe('the MongoDB store', () => {
 
     it('is unavailable within 2 s while the server hangs, and works again afterwards', async () => {
       const pid = server.pid ?? 0
-      process.kill(pid, 'SIGSTOP')
       try {
+        await hang([pid])
         const calls = { ...everyOperation(handle), ping: () => handle.ping() }
         expect(await outcomesOf(calls)).to.deep.equal(new Set(['Unavailable']))
         // There are more callers than connections. The callers that wait for one are answered as soon.

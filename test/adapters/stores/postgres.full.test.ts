@@ -8,6 +8,7 @@ import { anEvent, aSession, aTokenRequest, aUser, someFactors } from '../../../s
 import { keyOf, leaseOne, theSink, withEvents } from '../../../src/testing/users-scene.ts'
 import { eventually } from '../../support/eventually.ts'
 import { faultOf } from '../../support/fault-of.ts'
+import { hang } from '../../support/process/hang.ts'
 import { skipIfMissing } from '../../support/servers/obstacles.ts'
 import {
   type PostgresServer,
@@ -450,8 +451,8 @@ describe('the PostgreSQL store', () => {
 
     it('is unavailable within 2 s while the server hangs, and works again afterwards', async () => {
       const pids = server.processes()
-      for (const pid of pids) process.kill(pid, 'SIGSTOP')
       try {
+        await hang(pids)
         const calls = { ...everyOperation(handle), ping: () => handle.ping() }
         expect(await outcomesOf(calls)).to.deep.equal(new Set(['Unavailable']))
         // There are more callers than connections. The callers that wait for one are answered as soon.
