@@ -51,24 +51,40 @@ export function documentOf({ id, version, others, ...members }: User): UserDocum
   return { ...others, ...members, factors: hasFactor(members) ? members.factors : null }
 }
 
-/** The members that are times. */
-const times: ReadonlySet<string> = new Set(['inactiveUntil', 'endedUntil', 'createdAt'] satisfies (keyof User)[])
+/** A new user, for the members that a record of an earlier release lacks. */
+const blank = newUser('00000000-0000-0000-0000-000000000000' as UserId, '' as User['email'], null, new Date(0)) // safe: read for names and defaults alone
+const memberNames: ReadonlySet<string> = new Set(Object.keys(blank))
 
 /**
- * Reads `documentOf`. A member that is absent or `null` has the value that new users have, so records of earlier releases need no
- * migration. Members of later releases are kept in `others`, and written again.
+ * Reads `documentOf`. A member that is absent has the value that new users have, so records of earlier releases need no migration.
+ * Members of later releases are kept in `others`, and written again. Each request reads a user: the usual record is copied once.
  */
 export function userOf(id: UserId, version: number, document: UserDocument): User {
-  // Safe, as the casts below: a store keeps what `documentOf` has made.
-  const { email, createdAt } = document as unknown as Pick<User, 'email' | 'createdAt'>
-  const user: Record<string, unknown> = { ...newUser(id, email, null, new Date(createdAt)), version }
-  const others: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(document)) {
-    if (name === 'oauthAccounts') user[name] = (value as readonly OAuthAccount[]).map(revived)
-    else if (!(name in user)) others[name] = value
-    else if (value !== null) user[name] = times.has(name) ? new Date(value as Date) : value
+  let known = 2 // id and version
+  let unknown = 0
+  for (const name in document) {
+    if (memberNames.has(name)) known++
+    else unknown++
   }
-  return { ...user, ...(Object.keys(others).length > 0 && { others }) } as unknown as User
+  // Safe: a store keeps what `documentOf` has made.
+  const stored = (known === memberNames.size ? document : { ...defaultsOf(id), ...document }) as unknown as User
+  const user = { ...stored, id, version } as { -readonly [Name in keyof User]: User[Name] }
+  user.createdAt = new Date(user.createdAt)
+  user.inactiveUntil = dateOr(user.inactiveUntil)
+  user.endedUntil = dateOr(user.endedUntil)
+  user.factors ??= blank.factors
+  user.fields ??= blank.fields
+  if (user.oauthAccounts.length > 0) user.oauthAccounts = user.oauthAccounts.map(revived)
+  return unknown === 0 ? user : withOthers(user)
+}
+
+const defaultsOf = (id: UserId): User => newUser(id, blank.email, null, blank.createdAt)
+
+function withOthers(user: User): User {
+  const isKnown = ([name]: [string, unknown]): boolean => memberNames.has(name)
+  const all = Object.entries(user)
+  const others = Object.fromEntries(all.filter((one) => !isKnown(one)))
+  return { ...(Object.fromEntries(all.filter(isKnown)) as unknown as User), others } // safe: the members of a user
 }
 
 function revived({ expiresAt, refreshingUntil, ...account }: OAuthAccount): OAuthAccount {
